@@ -2,6 +2,7 @@ import type { AgUiAgent, AgUiHandler, SessionManager } from '@troupe/ag-ui'
 import type { ChatModelAgentOptions } from '@troupe/chat-model'
 import type { FlowRunner } from '@troupe/flow'
 import type { Agent, AgentHandler, Callback, ChatModel, Owner, Store } from '@troupe/kernel'
+import type { McpTools } from '@troupe/mcp'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry, Policy } from '@troupe/subagent'
 import type { Telemetry } from '@troupe-apps/setup'
@@ -17,6 +18,8 @@ export interface App {
   /** The handlers that every agent gets, from `src/handlers`. */
   readonly handlers: readonly AgentHandler[]
   readonly newAgent: NewAgent
+  /** The tools of the harbour, over MCP. */
+  readonly ferries: McpTools
   /** Decides which calls may run, and whom to ask. */
   readonly policy: Policy
   /** Agents that are called as tools. */

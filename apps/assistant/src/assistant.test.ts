@@ -182,6 +182,21 @@ describe('the server', () => {
     expect(runs).toHaveLength(2)
   })
 
+  test('books a ferry over MCP: the question of the server is answered, also after a restart', async () => {
+    const asking = await talk('ferry', 'Book a ferry to Skarholm for two')
+    expect(asking.pendingInterrupts).toMatchObject([{ reason: 'input_required', message: 'Which ferry to Skarholm?' }])
+    await assistant.stop()
+    assistant = await start()
+    const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId: 'ferry' })
+    await agent.connectAgent()
+    const [question] = agent.pendingInterrupts
+    await agent.runAgent({
+      resume: [{ interruptId: question?.id ?? '', status: 'resolved', payload: { answer: '13:40' } }],
+    })
+    expect(agent.messages.at(-1)?.content).toBe('Booked: 2 on the ferry to Skarholm at 13:40.')
+    expect((await talk('ferry-times', 'Which ferries go to Vitsund?')).messages.at(-1)?.content).toContain('09:30')
+  })
+
   test('sends without a question what was always allowed, also after a restart, until it is revoked', async () => {
     const asks = async (threadId: string, text: string) => (await talk(threadId, text, 2)).pendingInterrupts.length > 0
     const allow = async (threadId: string, always: string) => {

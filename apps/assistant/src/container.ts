@@ -4,6 +4,7 @@ import type { App, Registrations } from './app.ts'
 import type { Config } from './config.ts'
 import { agUiModule } from './modules/ag-ui.ts'
 import { agentsModule } from './modules/agents.ts'
+import { ferriesModule } from './modules/ferries.ts'
 import { handlersModule } from './modules/handlers.ts'
 import { modelModule } from './modules/model.ts'
 import { policyModule } from './modules/policy.ts'
@@ -24,6 +25,7 @@ export async function createApp(config: Config, pageFolder: string): Promise<Awi
     ...modelModule,
     ...(await handlersModule()),
     ...policyModule,
+    ...ferriesModule,
     ...subagentsModule,
     ...(await agentsModule()),
     ...storeModule,

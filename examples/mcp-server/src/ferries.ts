@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { defineTool, type Tool } from '@troupe/kernel'
 
 const FERRIES = [
@@ -36,7 +37,11 @@ export const bookFerry: Tool<{ to: 'Skarholm' | 'Vitsund'; people: number }> = d
       responseSchema: { type: 'string', enum: possible.map((ferry) => ferry.at) },
     })
     if (at === null) return 'Nothing was booked.'
-    for (let seat = 1; seat <= people; seat++) yield `seat ${seat} of ${people} is taken\n`
+    for (let seat = 1; seat <= people; seat++) {
+      yield `seat ${seat} of ${people} is taken`
+      // A harbour takes its time.
+      await pause(300, undefined, { signal: ctx.signal })
+    }
     return { booked: { to, at, people } }
   },
 })

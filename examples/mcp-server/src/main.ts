@@ -14,7 +14,7 @@ const { tools } = await client.listTools()
 console.log('tools:', tools.map(({ name }) => name).join(', '))
 const { structuredContent } = await client.callTool(
   { name: 'book_ferry', arguments: { to: 'Skarholm', people: 2 } },
-  { onprogress: ({ message }) => console.log('progress:', message?.trim()) },
+  { onprogress: ({ message }) => console.log('progress:', message) },
 )
 console.log('result:', structuredContent)
 await client.close()

@@ -11,6 +11,7 @@ const transfer = (...names: string[]): ToolSpec => ({
 })
 const ROUTER = [transfer('ChatAgent', 'WeatherAgent'), tool('codebase_investigator'), tool('set_theme')]
 const WEATHER = [transfer('RouterAgent'), tool('get_weather'), tool('set_theme')]
+const FERRY = ['ferries_departures', 'ferries_book_ferry'].map(tool)
 const CHAT = ['send_postcard', 'add_to_packing_list', 'read_packing_list'].map(tool)
 
 function request(question: string, tools: readonly ToolSpec[], ...more: Message[]): ModelRequest {
@@ -33,6 +34,9 @@ describe('the demo model', () => {
     ['Where in the code is x?', ROUTER, 'codebase_investigator', { objective: 'Where in the code is x?' }],
     ['What is on my list?', CHAT, 'read_packing_list', {}],
     ['Send Ada a postcard from Lisbon', CHAT, 'send_postcard', expect.objectContaining({ to: 'Ada', place: 'Lisbon' })],
+    ['Which ferries go to Vitsund?', FERRY, 'ferries_departures', { to: 'Vitsund' }],
+    ['Book a ferry to Skarholm for two', FERRY, 'ferries_book_ferry', { to: 'Skarholm', people: 2 }],
+    ['Book a ferry', WEATHER, 'transfer_to_agent', { agent_name: 'RouterAgent' }],
     ['Pack for rain', CHAT, 'add_to_packing_list', { items: expect.arrayContaining(['Rain jacket', 'Passport']) }],
   ])('%s', (question, tools, name, args) => {
     expect(nextStep(request(question, tools)).call).toEqual({ name, args })

@@ -63,6 +63,22 @@ const INTENTS: readonly Intent[] = [
       return calling('get_weather', { city }, `Let me look up the weather in ${city}.`)
     },
   },
+  {
+    pattern: /\b(book|seats?)\b/i,
+    alsoPattern: /\b(ferry|boat)\b/i,
+    agent: 'FerryAgent',
+    tool: 'ferries_book_ferry',
+    step: (question) => {
+      const args = { to: harbourIn(question), people: peopleIn(question) }
+      return calling('ferries_book_ferry', args, 'I ask the harbour.')
+    },
+  },
+  {
+    pattern: /\b(ferry|ferries|boats?)\b/i,
+    agent: 'FerryAgent',
+    tool: 'ferries_departures',
+    step: (question) => calling('ferries_departures', { to: harbourIn(question) }, 'I look at the timetable.'),
+  },
   { pattern: /\b(story|long)\b/i, agent: 'ChatAgent', tool: 'send_postcard', step: () => ({ text: STORY }) },
   { pattern: /(?:)/, agent: 'ChatAgent', tool: 'send_postcard', step: () => ({ text: HELP }) },
 ]
@@ -89,6 +105,9 @@ export function nextStep({ messages, tools }: ModelRequest): DemoStep {
 function answerTo(result: Extract<Message, { role: 'tool' }>): string {
   if (result.error?.code === 'TOOL_REFUSED') return 'All right, I have not sent it.'
   const text = textOf(result.content)
+  if (result.name?.startsWith('ferries_')) {
+    return result.error ? 'All right, the harbour has booked nothing.' : (harbourAnswer(result.data) ?? text)
+  }
   return result.name === 'get_weather' ? `${text} I am a demo model, so do not rely on it.` : text
 }
 
@@ -146,6 +165,28 @@ function namedIn(question: string, targets: readonly unknown[]): string | undefi
 
 function placeIn(question: string): string | undefined {
   return /\b(?:in|from|for)\s+(\p{Lu}[\p{L}'-]*(?:\s\p{Lu}[\p{L}'-]*)*)/u.exec(question)?.[1]
+}
+
+function harbourIn(question: string): string {
+  return /vitsund/i.test(question) ? 'Vitsund' : 'Skarholm'
+}
+
+const NUMBERS = ['one', 'two', 'three', 'four', 'five', 'six']
+
+function peopleIn(question: string): number {
+  const words = question.toLowerCase().match(/\w+/g) ?? []
+  const said = words.map((word) => NUMBERS.indexOf(word) + 1 || Number(word)).find((count) => count >= 1 && count <= 6)
+  return said ?? 1
+}
+
+/** What the harbour has said, in words. */
+function harbourAnswer(data: unknown): string | undefined {
+  const { ferries, booked } = (data ?? {}) as {
+    readonly ferries?: readonly { readonly to: string; readonly at: string; readonly seats: number }[]
+    readonly booked?: { readonly to: string; readonly at: string; readonly people: number }
+  }
+  if (booked) return `Booked: ${booked.people} on the ferry to ${booked.to} at ${booked.at}.`
+  return ferries?.map(({ to, at, seats }) => `- ${at} to ${to}, ${seats} seats left`).join('\n')
 }
 
 function postcard(question: string): JsonObject {

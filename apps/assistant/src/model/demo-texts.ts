@@ -1,6 +1,6 @@
 /** The answer to a question that the demo model does not understand. */
 export const HELP =
-  'I am a small demo model without a key, and I know only a few things. Ask me about the weather in a city, to search the code, to send a postcard, to pack a bag, to change how this page looks, or for a long story. With TROUPE_MODEL a real model answers instead.'
+  'I am a small demo model without a key, and I know only a few things. Ask me about the weather in a city, to search the code, to send a postcard, to pack a bag, to book a ferry, to change how this page looks, or for a long story. With TROUPE_MODEL a real model answers instead.'
 
 /** A story that is long enough to stop it, or to reload the page in the middle. */
 export const STORY = `Once a troupe of players travelled from town to town with one cart, one lamp and more parts than people.

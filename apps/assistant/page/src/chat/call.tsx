@@ -3,6 +3,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { argsOf, type CallItem } from '../conversation/items.ts'
 import { Approval } from './approval.tsx'
 import { isPostcard, PostcardView } from './postcard.tsx'
+import { QuestionForm } from './question-form.tsx'
 
 const LABELS: Record<CallItem['status'], string> = {
   running: 'running',
@@ -21,10 +22,11 @@ interface CallProps {
 
 /** A tool call: its question if there is one, otherwise its arguments and result, or the items of its sub-agent. */
 export function Call({ call, conversation, children }: CallProps) {
-  const { id, name, status, result, data } = call
+  const { id, name, status, result, progress, data } = call
   const question = conversation.questions.find(({ toolCallId }) => toolCallId === id)
   if (question && conversation.status === 'idle') {
-    return <Approval key={question.id} question={question} call={call} conversation={conversation} />
+    const Question = question.reason === 'tool_call' ? Approval : QuestionForm
+    return <Question key={question.id} question={question} call={call} conversation={conversation} />
   }
   if (children) return <SubAgent call={call}>{children}</SubAgent>
   if (status === 'done' && isPostcard(data)) return <PostcardView postcard={data} />
@@ -36,6 +38,7 @@ export function Call({ call, conversation, children }: CallProps) {
         <span className="call-about">{summaryOf(call)}</span>
       </summary>
       <pre>{JSON.stringify(argsOf(call.args), null, 2)}</pre>
+      {progress !== undefined && <pre>{progress}</pre>}
       {result !== undefined && <pre>{result}</pre>}
     </details>
   )
@@ -63,7 +66,8 @@ function Status({ status }: { readonly status: CallItem['status'] }) {
   )
 }
 
-function summaryOf({ args, status, result }: CallItem): string {
+function summaryOf({ args, status, progress, result }: CallItem): string {
+  if (status === 'running' && progress !== undefined) return progress.trim().split('\n').at(-1) ?? ''
   if (status === 'failed' || status === 'stopped') return result ?? LABELS[status]
   return Object.values(argsOf(args)).flat().map(toText).join(', ')
 }

@@ -24,6 +24,9 @@ export interface ApprovalAnswer {
   readonly always?: Always
 }
 
+/** The fields of an answered form, by name. */
+export type FormAnswer = Readonly<Record<string, unknown>>
+
 /** One conversation: the agent behind it, and everything that the page shows of it. */
 export class Conversation {
   readonly threadId: string
@@ -112,8 +115,17 @@ export class Conversation {
   }
 
   /** Answers a question. Contract: the run continues after the last answer. */
-  async answer(interruptId: string, payload: ApprovalAnswer): Promise<void> {
-    this.#answers.set(interruptId, { interruptId, status: 'resolved', payload })
+  answer(interruptId: string, payload: ApprovalAnswer | FormAnswer): Promise<void> {
+    return this.#settle({ interruptId, status: 'resolved', payload })
+  }
+
+  /** Closes a question without an answer. */
+  dismiss(interruptId: string): Promise<void> {
+    return this.#settle({ interruptId, status: 'cancelled' })
+  }
+
+  async #settle(entry: ResumeEntry): Promise<void> {
+    this.#answers.set(entry.interruptId, entry)
     if (this.questions.length > 0) return this.#changed()
     await this.#run([...this.#answers.values()])
   }

@@ -25,6 +25,8 @@ export interface CallItem {
   readonly name: string
   args: string
   status: 'running' | 'waiting' | 'done' | 'failed' | 'stopped'
+  /** What the tool has told while it runs. */
+  progress?: string
   result?: string
   data?: unknown
   inside?: Item[]

@@ -110,6 +110,8 @@ export class Transcript {
         break
       case EventType.CUSTOM:
         if (seen.name === 'run-continued') this.addNote('The server was stopped here. The run went on.', 'quiet')
+        if (seen.name === 'tool-delta') this.#addProgress(seen.value)
+        break
     }
   }
 
@@ -167,6 +169,15 @@ export class Transcript {
     if (type === EventType.TEXT_MESSAGE_CONTENT) item.text += delta
     if (type === EventType.REASONING_MESSAGE_CONTENT) item.thought += delta
     if (type === EventType.TEXT_MESSAGE_END) item.done = true
+  }
+
+  #addProgress(value: unknown): void {
+    const { toolCallId = '', delta } = value as { readonly toolCallId?: string; readonly delta?: unknown }
+    const call = this.calls.get(toolCallId)
+    if (!call || typeof delta !== 'string') return
+    call.progress = (call.progress ?? '') + delta
+    // A call that has waited for an answer does not begin again.
+    if (call.status === 'waiting') call.status = 'running'
   }
 
   #addArguments({ toolCallId = '', delta = '' }: TranscriptEvent): void {

@@ -1,0 +1,10 @@
+import type { MakeAgent } from '../app.ts'
+
+/** Knows the ferries, by the tools of an MCP server. */
+export const agent: MakeAgent = ({ newAgent, ferries }) =>
+  newAgent({
+    name: 'FerryAgent',
+    description: 'Knows the ferries of the harbour and books seats on them.',
+    instruction: 'You look up ferries and book them. The harbour asks which ferry it is to be, so do not ask yourself.',
+    handlers: [ferries],
+  })
