@@ -1,6 +1,7 @@
 import type { Tool as AgUiTool } from '@ag-ui/core'
 import type { Awaitable, JsonObject, JsonSchema, SchemaIssue, StandardSchema, Tool } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
+import { parametersOf } from '../input/parameters-of.ts'
 
 /**
  * A tool that the client runs, as a tool of an agent.
@@ -10,11 +11,6 @@ import { got } from '@troupe/kernel/kit'
 export function clientProxyTool(tool: Pick<AgUiTool, 'name' | 'description' | 'parameters'>): Tool {
   const { name, description } = tool
   return { name, description, kind: 'execute', longRunning: true, parameters: uncheckedSchema(parametersOf(tool)) }
-}
-
-/** The schema of a client tool; one without a schema takes no arguments. */
-export function parametersOf({ parameters }: { readonly parameters?: unknown }): JsonSchema {
-  return { properties: {}, ...(parameters as JsonObject | undefined), type: 'object' }
 }
 
 /**

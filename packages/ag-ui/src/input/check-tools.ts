@@ -2,8 +2,8 @@ import type { Tool } from '@ag-ui/core'
 import { ToolSchema } from '@ag-ui/core/schemas'
 import { KernelError } from '@troupe/kernel'
 import { got, toJsonSchema } from '@troupe/kernel/kit'
-import { parametersOf } from '../client-tools/client-proxy-tool.ts'
 import { invalidInput, pathOf } from './check-json.ts'
+import { parametersOf } from './parameters-of.ts'
 
 /** The longest name of a tool. */
 export const LONGEST_NAME = 128

@@ -1,6 +1,6 @@
 import type { Interrupt as AgUiInterrupt } from '@ag-ui/core'
 import type { Interrupt, JsonObject, JsonSchema } from '@troupe/kernel'
-import { ownName } from '../client-tools/client-tool-options.ts'
+import { ownName } from './own-name.ts'
 import { copyOf } from './shared-state.ts'
 
 /**

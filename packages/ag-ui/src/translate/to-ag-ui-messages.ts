@@ -1,11 +1,11 @@
 import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui/core'
 import { type Content, type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import { ownName } from '../client-tools/client-tool-options.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { messageMetadata } from './client-metadata.ts'
 import { clientToolError, contentOf, filesOf, resultOf } from './content.ts'
 import { type Omissible, seenContent, withoutOmitted } from './left-out.ts'
+import { ownName } from './own-name.ts'
 import { segmentId, segmentsOf } from './shown-reasoning.ts'
 
 /** How stored messages are shown. */
