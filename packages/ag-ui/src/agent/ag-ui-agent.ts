@@ -4,9 +4,9 @@ import { Executions } from '../run/executions.ts'
 import type { AgUiContinueOptions, AgUiRunOptions } from '../run/served-agent.ts'
 import type { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-holds.ts'
+import { type ClientView, clientView } from '../translate/client-view.ts'
 import { AgentRun } from './agent-run.ts'
 import { type AgentSettings, type AgUiAgentOptions, agentSettings } from './agent-settings.ts'
-import { type ClientView, clientView } from './client-view.ts'
 import { ContinuedRun } from './continued-run.ts'
 
 /**

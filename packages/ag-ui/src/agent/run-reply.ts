@@ -1,13 +1,13 @@
 import { EventType } from '@ag-ui/core'
 import { type ErrorInfo, type JsonObject, KernelError, type Message } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage, RunAgentInput } from '../protocol.ts'
+import { clientView, messageOptions } from '../translate/client-view.ts'
 import type { CompleteSnapshot } from '../translate/conversation.ts'
 import { EventTranslator, type TranslatorOptions } from '../translate/event-translator.ts'
 import { type PublicError, runError } from '../translate/run-error.ts'
 import { type MessageOptions, toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { clientError, type RunPhase } from './client-error.ts'
-import { clientView, messageOptions } from './client-view.ts'
 import type { OrderedSink } from './ordered-sink.ts'
 
 /** The conversation before a run, or how to read it. */

@@ -1,8 +1,8 @@
 import type { Message, Page, ThreadRef } from '@troupe/kernel'
 import { jsonLength } from '@troupe/kernel/kit'
+import { boundedPages } from '../bounded-pages.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { type MessageOptions, toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
-import { boundedPages } from './bounded-pages.ts'
 import type { HandlerParts } from './serve-run.ts'
 
 /** The most characters of a history that one reader has in memory; a single message may be larger. */

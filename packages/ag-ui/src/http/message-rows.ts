@@ -1,7 +1,7 @@
 import type { Message, Page, Thread } from '@troupe/kernel'
-import { messageOptions, viewOf } from '../agent/client-view.ts'
+import { type BoundedRows, boundedPages, collectRows } from '../bounded-pages.ts'
+import { messageOptions, viewOf } from '../translate/client-view.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
-import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
 import { messageLength } from './history-pages.ts'
 import type { HandlerParts } from './serve-run.ts'
 

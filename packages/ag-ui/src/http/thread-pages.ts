@@ -1,5 +1,5 @@
 import { KernelError, type Owner, type Page, type ThreadStore, type ThreadSummary } from '@troupe/kernel'
-import { type BoundedRows, collectRows } from './bounded-pages.ts'
+import { type BoundedRows, collectRows } from '../bounded-pages.ts'
 
 const LONGEST_PAGE = 1_000
 

@@ -1,6 +1,6 @@
 import type { Message, Page, ThreadRef, ThreadStore } from '@troupe/kernel'
 import { jsonLength } from '@troupe/kernel/kit'
-import { boundedPages } from '../http/bounded-pages.ts'
+import { boundedPages } from '../bounded-pages.ts'
 
 /** A message of a thread, with its run. */
 export interface RunRow {

@@ -1,6 +1,6 @@
 import type { Owner, RunContext, ThreadRef } from '@troupe/kernel'
-import type { ClientView } from '../agent/client-view.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import type { ClientView } from '../translate/client-view.ts'
 import type { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
 

@@ -1,9 +1,8 @@
 import { EventType, type RunAgentInput } from '@ag-ui/core'
 import type { ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { checkShow, type ShowOptions } from '../translate/show-options.ts'
-import type { MessageOptions } from '../translate/to-ag-ui-messages.ts'
-import type { AgentSettings } from './agent-settings.ts'
+import { checkShow, type ShowOptions } from './show-options.ts'
+import type { MessageOptions } from './to-ag-ui-messages.ts'
 
 /** How clients see a thread and its runs. */
 export interface ClientView {
@@ -13,11 +12,14 @@ export interface ClientView {
   readonly clientToolPrefix?: string
 }
 
+/** What an app says of how clients see their threads. */
+interface ViewSettings {
+  readonly show?: ShowOptions | ((input: RunAgentInput) => ShowOptions) | undefined
+  readonly clientTools: { readonly prefix?: string }
+}
+
 /** How the client of a request sees its thread. Contract: throws `CONFIG_INVALID` for a `show` that clients could not read. */
-export function clientView(
-  { show: given, clientTools }: Pick<AgentSettings, 'show' | 'clientTools'>,
-  input: RunAgentInput,
-): ClientView {
+export function clientView({ show: given, clientTools }: ViewSettings, input: RunAgentInput): ClientView {
   const { prefix: clientToolPrefix } = clientTools
   const show = typeof given === 'function' ? given(input) : given
   if (show && typeof given === 'function') checkShow('AgUiAgent', show)
