@@ -19,7 +19,6 @@ const POINTS = [
   { name: 'threads.commit', most: 7 },
   { name: 'records.apply', most: 7 },
   { name: 'runLog.append', most: 14 },
-  { name: 'threads.messages', most: 7 },
   { name: 'journal.append', most: 14 },
 ] as const
 
