@@ -58,7 +58,7 @@ export class ShownContent {
   #part(part: Part, kind: ContentKind): readonly ShownPart[] {
     if (part.type === 'text') return this.#textPart(part.text, kind)
     if (part.type === 'reasoning') return this.#textPart(part.text, kind, 'reasoning')
-    // The bytes and the address of a file stay out: a trace is no place for either.
+    // The bytes and the address of a file stay out: a trace should have neither.
     return [{ type: 'file', mime_type: part.mediaType, name: part.name }]
   }
 

@@ -31,7 +31,7 @@ export class OpenSpan {
   }
 }
 
-/** The open spans of all runs, for whoever has the context of a run: by its session, and there by span id. */
+/** The open spans of all runs, for callers that have the context of a run: by its session, and there by span id. */
 export class OpenSpans {
   // The object of the session tells apart two runs with the same id in different threads.
   readonly #bySession: WeakMap<ThreadRef, Map<string, OpenSpan>> = new WeakMap()

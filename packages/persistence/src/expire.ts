@@ -141,7 +141,7 @@ class Sweep {
     const { threads, leases } = this.#options.store
     let token: number
     try {
-      // biome-ignore lint/plugin: this is no run, so nothing replays it
+      // biome-ignore lint/plugin: it is outside of runs, so nothing replays it
       const holder = { runId: `${WHO}:${crypto.randomUUID()}`, ttlMs: LEASE_MS }
       token = (await leases.acquire(ref, holder)).token
     } catch (error) {

@@ -21,7 +21,7 @@ export interface Engine {
   readonly lockLimit?: Expression<SqlBool>
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
-  /** Absent if a statement is no round trip. */
+  /** Absent if a statement needs no round trip. */
   readonly appendAtOnce?: AppendAtOnce
   /** Whether a transaction lost against another and may succeed when it is retried. */
   readonly lostRace: (error: unknown) => boolean

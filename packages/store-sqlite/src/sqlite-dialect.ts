@@ -135,7 +135,7 @@ class SqliteDriver implements Driver {
     return this.connectionWith(this.#options.synchronous)
   }
 
-  /** Contract: whoever has the connection has it alone, and says each time whether its commits wait for the disk. */
+  /** Contract: the holder of the connection has it alone, and says each time whether its commits wait for the disk. */
   async connectionWith(synchronous: 'full' | 'normal'): Promise<DatabaseConnection> {
     if (this.#taken) await new Promise<void>((resolve) => this.#queue.push(resolve))
     this.#taken = true

@@ -6,7 +6,7 @@ import { type McpCommand, type McpReport, mcpTools } from '@troupe/mcp'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runnerFor, SESSION } from './agent.fixture.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string

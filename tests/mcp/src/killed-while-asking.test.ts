@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { askKillAnswer } from './killed-while-asking.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 it.each(['stateful', 'both'] as const)(

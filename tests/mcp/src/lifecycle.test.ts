@@ -8,7 +8,7 @@ import { childrenOf } from './children.ts'
 import { restartUnderLoad } from './restarts.ts'
 import { HttpFixture, statefulDesk, statelessDesk } from './servers/desk-http.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string

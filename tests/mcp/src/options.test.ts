@@ -4,7 +4,7 @@ import { scriptedModel } from '@troupe/testkit'
 import { expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 it.each(['stateful', 'both'] as const)(

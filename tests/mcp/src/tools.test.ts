@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
 import { HttpFixture, statefulDesk, statelessDesk } from './servers/desk-http.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 type Opened = { readonly server: McpServer; close(): Promise<void> }

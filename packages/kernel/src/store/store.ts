@@ -141,7 +141,7 @@ export interface ThreadStore {
     owner: Owner,
     page?: { readonly limit?: number; readonly after?: Pick<ThreadSummary, 'seq' | 'updatedAt'> },
   ): Promise<readonly ThreadSummary[]>
-  /** Names a thread, or notes something about it. Contract: takes no lease and is no change of the conversation: `version` and `updatedAt` stay. `NOT_FOUND` for an unknown thread. */
+  /** Names a thread, or notes something about it. Contract: takes no lease and does not change the conversation: `version` and `updatedAt` stay. `NOT_FOUND` for an unknown thread. */
   label?(ref: ThreadRef, label: ThreadLabel): Promise<ThreadSummary>
   /**
    * Makes a branch: a thread `to` of the same owner with the messages up to a point, and the state and processed ids as they were there.

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type Revision, requiredOfClients, testClient } from './conformance.ts'
 
-// Each test starts processes, and a busy machine is no fault.
+// Each test starts processes, which takes longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 /** A scenario of each kind; `pnpm test:mcp` runs them all. */

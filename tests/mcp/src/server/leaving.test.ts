@@ -69,7 +69,7 @@ describe.each(GENERATIONS)('leaving, %s', (generation) => {
     const client = await app.connect(generation)
     const gone = expect(call(client, 'wait')).rejects.toThrow()
     await started
-    // A lost connection is no cancel in the stateful protocol, but the end of a session is.
+    // A lost connection does not cancel in the stateful protocol, but the end of a session does.
     const { transport } = client as unknown as { readonly transport: { terminateSession?(): Promise<void> } }
     if (generation === 'stateful') await transport.terminateSession?.()
     await client.close()
