@@ -16,9 +16,21 @@ import { markModelError } from '../errors/error-origin.ts'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Builds the assistant message from the parts of a model, and writes each part as an event. */
+/** A part of an answer that comes from a journal. */
+export type JournalledPart = ModelPart & {
+  /** Set for a call whose id was taken, which in another attempt depends on timing: it gets a new id again. */
+  readonly renamed?: true
+  /** Set if readers have seen it already. */
+  readonly shown?: true
+}
+
+/** The parts that show nothing. */
+const SILENT: ReadonlySet<ModelPart['type'] | undefined> = new Set(['restart', 'part-end', 'finish'])
+
+/** Builds the assistant message from the parts of a model, and writes each part as an event. Contract: what comes after the run was stopped is refused, so that the message has what was shown. */
 export class MessageBuilder implements Sink<ModelPart> {
   readonly #ctx: RunContext
+  readonly #signal: AbortSignal
   readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
   readonly #uniqueId: (callId: string) => string
@@ -38,6 +50,7 @@ export class MessageBuilder implements Sink<ModelPart> {
     structured = false,
   ) {
     this.#ctx = ctx
+    this.#signal = ctx.signal
     this.#stamp = stamp
     this.#sink = sink
     this.#uniqueId = uniqueId
@@ -54,8 +67,8 @@ export class MessageBuilder implements Sink<ModelPart> {
     return this.#calls.at(-1)?.call.id
   }
 
-  /** Contract: a call that was `renamed` when it was recorded gets a new id again. */
-  write(part: ModelPart & { readonly renamed?: true }): void | Promise<void> {
+  write(part: JournalledPart): void | Promise<void> {
+    if (this.#signal.aborted && !part?.shown && !SILENT.has(part?.type)) this.#ctx.throwIfAborted()
     switch (part?.type) {
       case 'text-delta':
         return this.#delta('text', part.type, text(part.delta))
@@ -97,6 +110,7 @@ export class MessageBuilder implements Sink<ModelPart> {
 
   /** Ends the calls that the model has not ended. */
   end(): void | Promise<void> {
+    if (this.#signal.aborted && !this.begun) this.#ctx.throwIfAborted()
     return this.#calls.every(({ ended }) => ended) ? this.begin() : this.#endCalls()
   }
 

@@ -1,5 +1,6 @@
 import {
   type AgentHandler,
+  type ChatModel,
   JOURNAL,
   type Journal,
   KernelError,
@@ -349,4 +350,63 @@ test('a run that is stopped while it plays what readers saw of an answer takes a
     if (event.type === 'message-end') ends.push([textOf(event.message.content), event.dropped])
   }
   expect(ends).toEqual([['Half an answer', true]])
+})
+
+describe('what a model says after its run was stopped', () => {
+  const typesOf = async (run: ReturnType<typeof startRun>) => {
+    const types: string[] = []
+    for await (const { type } of run.eventsWithoutThrowing()) if (/message|delta/.test(type)) types.push(type)
+    return types
+  }
+
+  test('begins no answer, so it ends none', async () => {
+    const abort = new AbortController()
+    const deaf: ChatModel = {
+      name: 'deaf',
+      async *stream() {
+        abort.abort()
+        yield { type: 'text-delta', delta: 'Too late' }
+        yield finish
+      },
+    }
+    const run = startRun(chatModelAgent({ name: 'a', model: deaf }), 'hi', { signal: abort.signal })
+    expect(await typesOf(run)).toEqual([])
+  })
+
+  test('is not part of the answer that it has begun', async () => {
+    const abort = new AbortController()
+    const deaf: ChatModel = {
+      name: 'deaf',
+      async *stream() {
+        yield { type: 'text-delta', delta: 'Half ' }
+        await idle()
+        abort.abort()
+        yield { type: 'text-delta', delta: 'an answer' }
+        yield { type: 'tool-call-start', callId: 'c', name: 't' }
+        yield finish
+      },
+    }
+    const run = startRun(chatModelAgent({ name: 'a', model: deaf }), 'hi', { signal: abort.signal })
+    const { events } = await record(run)
+    expect(events.flatMap((event) => (event.type === 'message-end' ? [event.message] : []))).toMatchObject([
+      { content: 'Half ', partial: true },
+    ])
+    expect(events.filter(({ type }) => type === 'tool-end')).toEqual([])
+  })
+
+  test('is not shown when it is played back from a journal', async () => {
+    const kept = new Map<string, string>()
+    const abort = new AbortController()
+    const journal = (stops: boolean): Journal => ({
+      async perform(step, work) {
+        if (!kept.has(step)) kept.set(step, JSON.stringify(await work()))
+        if (stops) abort.abort()
+        return JSON.parse(kept.get(step) ?? 'null')
+      },
+    })
+    const agent = chatModelAgent({ name: 'a', model: scriptedModel(['A whole answer']) })
+    const put = (stops: boolean) => ({ runId: 'R', prepare: (ctx: RunContext) => ctx.with(JOURNAL, journal(stops)) })
+    expect(await typesOf(startRun(agent, 'hi', put(false)))).toEqual(['message-start', 'text-delta', 'message-end'])
+    expect(await typesOf(startRun(agent, 'hi', { ...put(true), signal: abort.signal }))).toEqual([])
+  })
 })

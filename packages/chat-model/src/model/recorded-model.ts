@@ -14,14 +14,11 @@ import { NotedStep, repeatEffects, retell, type StepEffects } from '@troupe/kern
 import { pipe } from '@troupe/kernel/kit'
 import { recordableError } from '@troupe/kernel/run'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
-import type { MessageBuilder } from './message-builder.ts'
-
-/** A part of an answer; a call is `renamed` if its id was taken, which in another attempt depends on timing. */
-type RecordedPart = ModelPart & { readonly renamed?: true }
+import type { JournalledPart, MessageBuilder } from './message-builder.ts'
 
 /** The record of a model call: the parts of its answer, what its wraps did to the run, and the error that ended it. */
 type ModelRecord = StepEffects & {
-  readonly parts: readonly RecordedPart[]
+  readonly parts: readonly JournalledPart[]
   readonly error?: ErrorInfo
   /** Set if the error is that of a handler, which has refused the answer. */
   readonly refused?: true
@@ -78,20 +75,20 @@ function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
 }
 
 /** Contract: what readers have seen is taken back even if the run is stopped meanwhile; a text is played as a whole, so that it does not end shorter than they have seen it. */
-async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
+async function takeBack(shown: readonly ModelPart[], recorder: PartRecorder): Promise<void> {
   const whole: ModelPart[] = []
   for (const part of shown) addPart(whole, part)
   try {
-    for (const part of whole) await sink.write(part)
+    for (const part of whole) await recorder.write(part, { ...part, shown: true })
   } finally {
-    await sink.write({ type: 'restart' })
+    await recorder.write({ type: 'restart' })
   }
 }
 
 /** Passes the parts of an answer on and keeps them, with deltas that follow each other joined. */
 class PartRecorder implements Sink<ModelPart> {
-  readonly parts: RecordedPart[] = []
-  readonly #sink: Sink<ModelPart>
+  readonly parts: JournalledPart[] = []
+  readonly #sink: Sink<JournalledPart>
   readonly #builder: Pick<MessageBuilder, 'lastCallId'>
 
   constructor(sink: Sink<ModelPart>, builder: Pick<MessageBuilder, 'lastCallId'>) {
@@ -99,9 +96,10 @@ class PartRecorder implements Sink<ModelPart> {
     this.#builder = builder
   }
 
-  write(part: ModelPart): void | Promise<void> {
+  /** Keeps a part, and passes it on, as it is or as `passed`. */
+  write(part: ModelPart, passed: JournalledPart = part): void | Promise<void> {
     addPart(this.parts, part)
-    const wait = this.#sink.write(part)
+    const wait = this.#sink.write(passed)
     if (part.type === 'tool-call-start' && part.callId !== '' && this.#builder.lastCallId !== part.callId) {
       this.parts[this.parts.length - 1] = { ...part, renamed: true }
     }
