@@ -83,6 +83,22 @@ describe.each(['url', 'pool'] as const)('a transaction that froze elsewhere, wit
   })
 })
 
+describe('a write that its caller has given up', () => {
+  it('is not carried out later: the server gives it up first', async () => {
+    const schema = server.schema()
+    await using store = postgresStore({ url: server.url, schema, listen: false, timeoutMs: 200 })
+    await store.threads.open(ref)
+    {
+      await using _frozen = await freeze(schema)
+      const holder = { runId: 'run-1', ttlMs: 60_000, begins: true }
+      const error = await store.leases.acquire(ref, holder).catch((error: unknown) => error)
+      expect(error).toMatchObject({ code: 'STORE_BUSY', retryable: true })
+    }
+    expect((await store.threads.open(other)).seq).toBe(2)
+    expect(await server.ask(`select run_id from ${schema}.troupe_leases`)).toEqual([])
+  })
+})
+
 /** A pool whose process stops before it sends the statement that begins with `at`, until it is thawed. */
 function frozenBefore(at: string): {
   readonly pool: PostgresPool

@@ -23,11 +23,11 @@ export interface PostgresStoreOptions {
   readonly pollMs?: number
   /** How long one statement may take before its connection counts as lost. @default 30000 */
   readonly timeoutMs?: number
-  /** How long a statement waits for a row that another transaction holds; 0 waits as long as `timeoutMs`. @default 3000 */
+  /** How long a statement waits for a row that another transaction holds; 0 waits as long as `timeoutMs`. @default 3000, but at most half of `timeoutMs`, so that the server gives a write up before its caller does */
   readonly lockTimeoutMs?: number
   /** How long the server keeps a transaction whose process does nothing; 0 keeps it until the connection ends. @default 5000 */
   readonly idleTransactionMs?: number
-  /** How long the server works on one statement of a transaction; 0 for as long as it takes. @default 20000 */
+  /** How long the server works on one statement of a transaction; 0 for as long as it takes. @default 20000, but at most two thirds of `timeoutMs` */
   readonly statementTimeoutMs?: number
   /** Whether the server keeps the plans of statements, which saves about half of its work; not behind a pooler that gives each transaction another connection. @default false */
   readonly prepareStatements?: boolean
@@ -79,7 +79,8 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
   checkOptionNames('postgresStore', options, NAMES, ALIASES)
   const { url, pool, schema = 'public', listen = true, clock = systemClock } = options
   const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10, prepareStatements = false } = options
-  const { lockTimeoutMs = 3000, idleTransactionMs = 5000, statementTimeoutMs = 20_000 } = options
+  const { lockTimeoutMs = Math.min(3000, Math.ceil(timeoutMs / 2)), idleTransactionMs = 5000 } = options
+  const { statementTimeoutMs = Math.min(20_000, Math.ceil((timeoutMs * 2) / 3)) } = options
   const who = 'postgresStore'
   checkOption((typeof url === 'string' && url !== '') !== (pool !== undefined), who, 'expected either url or pool', url)
   checkOption(typeof schema === 'string' && schema !== '', who, 'schema must be a name', schema)

@@ -43,7 +43,7 @@ export function checkAcknowledged(
     // What a run has said that broke off and can be continued is in its journal.
     if (!stored.has(runId) || thread?.unfinished === runId) continue
     // An answer that was cut off is stored with the failure of its run, if the store takes it.
-    if (message.role === 'assistant' && message.partial) continue
+    if (isCutOff(message)) continue
     findings.check(`${runId}: a stored run is stored completely`, positions.has(message.id), message.id)
   }
 }
@@ -147,7 +147,7 @@ export function checkLogs(findings: Findings, { logs, messages }: Snapshot, even
     findings.check(`${runId}: nothing is logged after the end`, end === -1 || end === types.length - 1, types)
     for (const { event } of kept.has(runId) ? logged : []) {
       const { type, message } = event as { readonly type: string; readonly message?: Message }
-      if (type !== 'message-end' || !message) continue
+      if (type !== 'message-end' || !message || isCutOff(message)) continue
       findings.check(`${runId}: what is logged is stored`, contains(stored.get(message.id), message), message)
     }
   }
@@ -164,6 +164,13 @@ type Result = Extract<Message, { readonly role: 'tool' }>
 
 function resultsIn(messages: Snapshot['messages']): ReadonlyMap<string, Result> {
   return new Map(messages.flatMap(({ message }) => (message.role === 'tool' ? [[message.callId, message]] : [])))
+}
+
+/** Whether a message is an answer that was cut off, or the result with which a process ended a call because it had lost its lease. */
+function isCutOff(message: Message): boolean {
+  return message.role === 'assistant'
+    ? message.partial === true
+    : 'error' in message && message.error?.code === 'LEASE_LOST'
 }
 
 /** Whether a stored message has every field that was shown; it may have more, such as the agent's name. */

@@ -121,6 +121,7 @@ export class Caller {
     try {
       for await (const event of run.eventsWithoutThrowing()) {
         const message = messageOf(event)
+        if (event.type === 'message-end' && event.dropped) takeBack(messages, event.message.id)
         if (message) {
           show(messages, message)
           record({ type: 'said', runId, message })
@@ -149,6 +150,12 @@ function show(messages: Message[], message: Message): void {
   const former = messages.findIndex(({ id }) => id === message.id)
   if (former < 0) messages.push(message)
   else messages[former] = message
+}
+
+/** Removes a message that was taken back: a process that lost its lease had shown it as cut off. */
+function takeBack(messages: Message[], taken: string): void {
+  const at = messages.findIndex(({ id }) => id === taken)
+  if (at >= 0) messages.splice(at, 1)
 }
 
 /** How long the thread of a dead process stays leased. */

@@ -41,7 +41,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
   const { url, schema } = address
   const limits = {
     timeoutMs: busyTimeoutMs,
-    ...(idleTransactionMs !== undefined && { idleTransactionMs, lockTimeoutMs: Math.round(busyTimeoutMs / 2) }),
+    ...(idleTransactionMs !== undefined && { idleTransactionMs }),
   }
   if (!onStatement) return postgresStore({ url, schema, listen: false, maxConnections: 3, ...limits })
   const { pool, end } = await watchedPool(url, onStatement)
