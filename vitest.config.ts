@@ -1,5 +1,9 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { journalEveryRun } from './tests/journalled/journal-every-run-plugin.ts'
+
+/** Not one less than there are processors, which is one on a small machine: many tests wait for processes and timers. */
+const maxWorkers = Math.max(2, availableParallelism())
 
 export default defineConfig({
   test: {
@@ -7,6 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          maxWorkers,
           // Many tests start processes, and a busy machine is no fault.
           testTimeout: 20_000,
           hookTimeout: 30_000,
@@ -28,6 +33,7 @@ export default defineConfig({
         test: {
           // The same tests with a journal under every root run: it must change nothing that they see.
           name: 'journalled',
+          maxWorkers,
           testTimeout: 20_000,
           hookTimeout: 30_000,
           include: ['packages/{chat-model,flow,subagent,handlers}/src/**/*.test.ts', 'tests/journalled/*.test.ts'],
@@ -45,12 +51,28 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'faults', include: ['tests/faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 },
+        test: {
+          name: 'faults',
+          include: ['tests/faults/src/**/*.test.ts'],
+          // They keep the processors busy themselves, and their leases are short.
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 60_000,
+        },
       },
-      { test: { name: 'workspace', include: ['scripts/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'workspace',
+          maxWorkers,
+          include: ['scripts/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: 'publish',
+          maxWorkers,
           include: ['scripts/publish/*.test.ts'],
           // One release, which all of these tests install from.
           globalSetup: 'scripts/publish/release-once.ts',
