@@ -28,7 +28,7 @@ import { givenBy } from './given-messages.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
 import { newestMessages, type Place, placeInThread } from './place-in-thread.ts'
-import { changedState, checkCalls, foreignIds, planRun, type RunPlan } from './run-plan.ts'
+import { changedState, checkCalls, foreignIds, planRun, type RunPlan, runIdTaken } from './run-plan.ts'
 import { RunReply } from './run-reply.ts'
 import { startPlanned } from './start-planned.ts'
 import { storedMessages } from './stored-messages.ts'
@@ -247,11 +247,6 @@ function holderOf(error: KernelError): { readonly holder?: string } {
   const named = error.code === 'THREAD_BUSY' || error.code === 'RUN_LOST'
   const holder = named ? runningIn(error.details) : undefined
   return holder === undefined ? {} : { holder }
-}
-
-/** The error of a request with the id of a run that has begun and not ended: it is followed, or continued if its process is gone. */
-function runIdTaken({ runId }: RunAgentInput): KernelError {
-  return new KernelError('RUN_ID_TAKEN', `run ${runId}: the thread has an unfinished run with this id`)
 }
 
 /** The client's own state, used if there is no thread. */

@@ -99,7 +99,10 @@ export function planRun(facts: Facts): RunPlan {
   }
   const messages: readonly Message[] = [...results, ...users]
   const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
-  if (messages.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
+  if (messages.length === 0 && !again) {
+    if (isUnanswered(facts.place, input.runId)) throw runIdTaken(input)
+    return { kind: 'nothing', notOpen, processed }
+  }
   const run = { additions, ...(change && { state: change }) }
   if (!again) {
     if (results.length > 0) return planned({ ...run, messages, processed }, undefined, input)
@@ -109,6 +112,19 @@ export function planRun(facts: Facts): RunPlan {
   }
   const { users: edited, cut, takesBack = false } = again
   return { ...planned({ ...run, messages: edited, processed }, cut, input), takesBack, notOpen }
+}
+
+/** Whether a request repeats the one of a run that has ended without an answer. Contract: such a request must not look like one that was answered. */
+function isUnanswered(place: Place | undefined, runId: string): boolean {
+  return place?.last.role === 'user' && place.ends && place.after.length === 0 && place.runIds.has(runId)
+}
+
+/** The error of a request with the id of a run that has begun: it is followed, or continued if its process is gone. */
+export function runIdTaken({ runId }: Pick<RunAgentInput, 'runId'>): KernelError {
+  return new KernelError(
+    'RUN_ID_TAKEN',
+    `run ${runId}: the thread has a run with this id that has not answered; use a new runId`,
+  )
 }
 
 /** A run, after its thread was cut somewhere. Contract: then all messages are marked again, because the cut takes away what was noted after it. */

@@ -24,7 +24,7 @@ export interface ThreadOpener extends Pick<RunHost, 'shows'> {
   open(run: LeasedRun): Promise<ThreadWork>
 }
 
-/** Hosts one run on one thread, from acquiring the lease to the last commit. */
+/** Hosts one run on one thread, from acquiring the lease to the last commit. Contract: a run with a journal that is stopped by an outage of the store stays as it is in its thread, where it can be continued. */
 export class ThreadRun implements RunHost {
   readonly queueMs: number
   readonly shows?: NonNullable<RunHost['shows']>
@@ -34,6 +34,7 @@ export class ThreadRun implements RunHost {
   readonly #opener: ThreadOpener
   readonly #leaseOptions: LeaseOptions
   readonly #watch: Watch
+  #run: RunControl | undefined
   #lease: ThreadLease | undefined
   #unregister: (() => void) | undefined
   #work: ThreadWork | undefined
@@ -74,6 +75,7 @@ export class ThreadRun implements RunHost {
 
   async open(run: RunControl): ReturnType<NonNullable<RunHost['open']>> {
     const ref = this.#session
+    this.#run = run
     try {
       this.#watch.begin(run)
       const { begins = false } = this.#opener
@@ -104,10 +106,15 @@ export class ThreadRun implements RunHost {
   async #close(): Promise<void> {
     this.#watch.end()
     try {
-      if (!this.#done && !this.#watch.lost) await this.#abandon()
+      if (!this.#done && !this.#isLeft) await this.#abandon()
     } finally {
       await this.#release()
     }
+  }
+
+  /** Whether the thread keeps the run as it is: another run may have it, or this one goes on after an outage. */
+  get #isLeft(): boolean {
+    return this.#watch.lost || (this.#work?.journal !== undefined && isOutage(this.#run))
   }
 
   /** Ends a run whose agents never ran. */
@@ -127,7 +134,7 @@ export class ThreadRun implements RunHost {
   around(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent> {
     const done = () => {
       this.#done = true
-      return !this.#watch.lost
+      return !this.#isLeft
     }
     // Set by `open`, which has to succeed before the run starts.
     const work = this.#work as ThreadWork
@@ -144,4 +151,11 @@ export class ThreadRun implements RunHost {
       return wait
     })
   }
+}
+
+/** Whether a run was stopped because its store is not available. */
+function isOutage(run: RunControl | undefined): boolean {
+  if (!run?.aborted) return false
+  const { reason } = run.signal
+  return KernelError.is(reason) && reason.retryable && reason.code.startsWith('STORE_')
 }
