@@ -99,10 +99,7 @@ export function planRun(facts: Facts): RunPlan {
   }
   const messages: readonly Message[] = [...results, ...users]
   const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
-  if (messages.length === 0 && !again) {
-    if (isUnanswered(facts.place, input.runId)) throw runIdTaken(input)
-    return { kind: 'nothing', notOpen, processed }
-  }
+  if (messages.length === 0 && !again) return nothingNew(facts, { notOpen, processed })
   const run = { additions, ...(change && { state: change }) }
   if (!again) {
     if (results.length > 0) return planned({ ...run, messages, processed }, undefined, input)
@@ -114,9 +111,11 @@ export function planRun(facts: Facts): RunPlan {
   return { ...planned({ ...run, messages: edited, processed }, cut, input), takesBack, notOpen }
 }
 
-/** Whether a request repeats the one of a run that has ended without an answer. Contract: such a request must not look like one that was answered. */
-function isUnanswered(place: Place | undefined, runId: string): boolean {
-  return place?.last.role === 'user' && place.ends && place.after.length === 0 && place.runIds.has(runId)
+/** Contract: a request that repeats the one of a run which has ended without an answer must not look like one that was answered. */
+function nothingNew({ place, input }: Facts, plan: Omit<RunPlan & { kind: 'nothing' }, 'kind'>): RunPlan {
+  const unanswered = place?.last.role === 'user' && place.ends && place.after.length === 0
+  if (unanswered && place.runIds.has(input.runId)) throw runIdTaken(input)
+  return { kind: 'nothing', ...plan }
 }
 
 /** The error of a request with the id of a run that has begun: it is followed, or continued if its process is gone. */

@@ -46,7 +46,10 @@ function served(lostRuns: 'continue' | 'ask' = 'continue') {
     }
     return work
   }
-  return { send, model, store, records, recover: () => void (failing = false) }
+  const recover = () => {
+    failing = false
+  }
+  return { send, model, store, records, recover }
 }
 
 const textIn = (events: readonly AgUiEvent[]) =>
