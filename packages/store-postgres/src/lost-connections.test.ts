@@ -160,21 +160,30 @@ describe('a server that does not serve', () => {
     expect((error as Error).message).toContain('check the url')
   })
 
-  it('is a retryable STORE_UNAVAILABLE when a statement takes longer than timeoutMs, and serves again later', async () => {
-    const schema = server.schema()
-    await using store = postgresStore({ url: server.url, schema, timeoutMs: 200, listen: false })
-    await store.threads.open(ref)
-    const other = server.pool({ max: 1 })
-    const client = await other.connect()
-    await client.query('begin')
-    await client.query(`lock table ${schema}.troupe_leases in access exclusive mode`)
-    const take = () => store.leases.acquire(ref, { runId: 'run-1', ttlMs: 1000 })
-    expect(await take().catch((error: unknown) => error)).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
-    await client.query('rollback')
-    client.release()
-    await other.end()
-    expect(await take()).toEqual({ token: expect.any(Number) })
-  })
+  it.each([
+    ['than the server may work on it', { lockTimeoutMs: 0 }],
+    ['than timeoutMs, if the server has no limit', { lockTimeoutMs: 0, statementTimeoutMs: 0 }],
+  ])(
+    'is a retryable STORE_UNAVAILABLE when a statement takes longer %s, and serves again later',
+    async (_what, limits) => {
+      const schema = server.schema()
+      await using store = postgresStore({ url: server.url, schema, timeoutMs: 200, listen: false, ...limits })
+      await store.threads.open(ref)
+      const other = server.pool({ max: 1 })
+      const client = await other.connect()
+      await client.query('begin')
+      await client.query(`lock table ${schema}.troupe_leases in access exclusive mode`)
+      const take = () => store.leases.acquire(ref, { runId: 'run-1', ttlMs: 1000 })
+      expect(await take().catch((error: unknown) => error)).toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        retryable: true,
+      })
+      await client.query('rollback')
+      client.release()
+      await other.end()
+      expect(await take()).toEqual({ token: expect.any(Number) })
+    },
+  )
 })
 
 describe('followers', () => {
