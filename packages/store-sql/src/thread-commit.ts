@@ -89,8 +89,12 @@ export function threadCommit(database: SqlDatabase, writeAtOnce?: WriteCommit): 
   const release = compiled((db, { token }: Slots<{ token: number }>) =>
     db.deleteFrom('troupe_leases').where('token', '=', token),
   )
-  const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
+  const change = compiled((db, { id, ...changed }: Slots<Omit<Changed, 'state'> & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
+  )
+  // A state may be large, and most commits leave it as it is.
+  const changeState = compiled((db, { id, state }: Slots<Pick<Changed, 'state'> & { id: number }>) =>
+    db.updateTable('troupe_threads').set({ state }).where('id', '=', id),
   )
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
@@ -132,7 +136,9 @@ export function threadCommit(database: SqlDatabase, writeAtOnce?: WriteCommit): 
       await addChanges(tx, id, effect.changes)
       await addProcessed(tx, id, effect.processed)
       await replaceJournal(tx, row, journal, changed.updated_at)
-      await change(tx, { id, ...changed })
+      const { state, ...others } = changed
+      await change(tx, { id, ...others })
+      if (effect.changes.length > 0) await changeState(tx, { id, state })
       if (commit.release) await release(tx, { token })
       return viewOf({ ...changed, ...name, ...shown, run_id: shownTo(found) })
     })

@@ -52,7 +52,10 @@ async function runCampaigns(): Promise<boolean> {
     const baseline = await measureBaseline(databases, kind)
     for (const campaign of CAMPAIGNS.filter((name) => wanted(name, CAMPAIGNS))) {
       const seeds = seedsOf(campaign)
+      let shown = 0
       const progress = ({ cases, failures }: CampaignResult) => {
+        for (const failure of failures.slice(shown)) console.log(failure)
+        shown = failures.length
         if (cases % 20 > 0) return
         console.log(`${campaign} on ${kind}: ${cases} of ${seeds.length}, ${failures.length} violations`)
       }

@@ -1,4 +1,5 @@
 import type { Message } from '@troupe/kernel'
+import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { jsonLength } from '@troupe/kernel/kit'
 
 /** What a message costs beside its texts. */
@@ -14,7 +15,11 @@ export class StoredHistory {
   /** Whether these are all messages of the thread. */
   readonly whole: boolean
   #ids: Set<string> | undefined
+  /** The runs, if no other history has them. */
+  #ownRuns: Set<string> | undefined
   #chars: number | undefined
+  /** Whether each call has its result. */
+  #sound: boolean | undefined
 
   constructor(messages: readonly Message[], runs: ReadonlySet<string>, whole: boolean = true) {
     this.messages = messages
@@ -26,6 +31,13 @@ export class StoredHistory {
   get chars(): number {
     this.#chars ??= charsOf(this.messages)
     return this.#chars
+  }
+
+  /** The messages with one result for each call: a stored history is complete, except for calls that wait and results that came in a later run. */
+  get repaired(): readonly Message[] {
+    const { messages } = this
+    this.#sound ??= isSound(messages)
+    return this.#sound ? messages : repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
   }
 
   /** Prepares it for many look-ups; for the turn that has loaded it, that would take longer than to search. */
@@ -47,16 +59,22 @@ export class StoredHistory {
     return index === 0 ? this : new StoredHistory(this.messages.slice(index), NONE, false)
   }
 
-  /** The history after a run has added messages. Contract: this one loses its index to it. */
+  /** The history after a run has added messages. Contract: this one loses its index to it, and shares the runs with it. */
   with(added: readonly Message[], runId: string): StoredHistory {
-    const runs = this.runs.has(runId) ? this.runs : new Set(this.runs).add(runId)
+    const runs = (this.#ownRuns ?? new Set(this.runs)).add(runId)
     const next = new StoredHistory(this.messages.concat(added), runs, this.whole)
+    next.#ownRuns = runs
     next.#chars = this.chars + charsOf(added)
     next.#ids = this.#ids
     this.#ids = undefined
     if (next.#ids) for (const { id } of added) next.#ids.add(id)
+    if (this.#sound && isSound(added)) next.#sound = true
     return next
   }
+}
+
+function isSound(messages: readonly Message[]): boolean {
+  return repairHistory(messages) === messages
 }
 
 function charsOf(messages: readonly Message[]): number {

@@ -12,7 +12,6 @@ import type {
   Thread,
   ThreadCommit,
 } from '@troupe/kernel'
-import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { type KeyChanges, mergeChanges, noteChanges } from '../key-changes.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
@@ -123,9 +122,7 @@ export class ThreadUpdate {
   #finds(before: StoredHistory, shown: StoredHistory = before): void {
     this.#before = before
     this.#shown = shown
-    const { messages } = shown
-    // A stored history is complete, except for calls that wait and results that came in a later run.
-    this.#history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
+    this.#history = shown.repaired
   }
 
   /** Whether the agents see all messages of the thread. */

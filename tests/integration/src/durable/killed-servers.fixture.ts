@@ -86,7 +86,7 @@ export async function servers(unrecorded = ''): Promise<Servers> {
       url: 'http://agent.test',
       threadId: ANN.threadId,
       fetch: (to, init) => fetch(String(to).replace('http://agent.test', url), init),
-      reconnect: { attempts: 100, pauseMs: () => 50 },
+      reconnect: { attempts: 600, pauseMs: () => 50 },
     })
     agent.subscribe({ onEvent: ({ event }) => void seen.push(event as AgUiEvent) })
     return agent

@@ -23,9 +23,10 @@ function chance(number: number): number {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until no process holds the thread, and its records had the time to be written. */
-async function settled({ threads }: Store): Promise<void> {
-  while ((await threads.get(ANN))?.runId !== undefined) await pause(20)
+/** Waits until no process holds the thread and its run has an end that readers see, and its records had the time to be written. */
+async function settled(store: Store): Promise<void> {
+  const hasEnded = async () => (await logOf(store)).at(-1)?.type === EventType.RUN_FINISHED
+  while ((await store.threads.get(ANN))?.runId !== undefined || !(await hasEnded())) await pause(20)
   await pause(300)
 }
 
