@@ -2,15 +2,14 @@ import { join } from 'node:path'
 import type { AgentEvent } from '@troupe/kernel'
 import { LineFile } from './line-file.ts'
 
-/** A process shows an event, or, without one, takes the readers over. */
-interface EventLine {
-  readonly by: string
-  readonly event?: AgentEvent
-}
+/** A process shows an event, or takes the readers over with the lease that has a token. */
+type EventLine =
+  | { readonly by: string; readonly event: AgentEvent }
+  | { readonly by: string; readonly token: number; readonly event?: undefined }
 
 /**
  * The events of a conversation as its readers saw them, across processes.
- * Contract: readers follow the process that took a run last; what an earlier one still shows, they do not see.
+ * Contract: readers follow the process that has the newest lease; what an earlier one still shows, they do not see, even if it notes its lease late.
  */
 export class EventFile {
   readonly #name: string
@@ -22,9 +21,9 @@ export class EventFile {
     this.#lines = new LineFile(join(folder, 'events'))
   }
 
-  /** Lets the readers follow this process. */
-  take(): void {
-    this.#lines.add({ by: this.#name })
+  /** Lets the readers follow this process, which has a lease. */
+  take(token: number): void {
+    this.#lines.add({ by: this.#name, token })
   }
 
   add(event: AgentEvent): void {
@@ -33,10 +32,10 @@ export class EventFile {
 
   all(): readonly AgentEvent[] {
     const seen: AgentEvent[] = []
-    let followed: string | undefined
-    for (const { by, event } of this.#lines.all()) {
-      if (!event) followed = by
-      else if (by === followed) seen.push(event)
+    let followed: { readonly by: string; readonly token: number } | undefined
+    for (const line of this.#lines.all()) {
+      if (!line.event) followed = followed && followed.token > line.token ? followed : line
+      else if (line.by === followed?.by) seen.push(line.event)
     }
     return seen
   }

@@ -99,7 +99,7 @@ class Carrier {
     await this.#moment('works', `before ${name}`)
     const result = await perform()
     // From now on, readers follow this process.
-    if (name === 'leases.acquire') this.#events.take()
+    if (name === 'leases.acquire') this.#events.take((result as { readonly token: number }).token)
     if (name === 'journal.append') this.#noteStored(args[1] as string, args[2] as readonly JournalEntry[])
     await this.#moment('works', `after ${name}`)
     return result
