@@ -23,16 +23,13 @@ export function agentStart({ name, runId, session }: RunInfo): Attributes {
 }
 
 /** The attributes that the span of a model call begins with. */
-export function modelStart(
-  { agentName, runId, session }: RunInfo,
-  { options }: ModelRequest,
-  metrics: Attributes,
-): Attributes {
+export function modelStart({ name, agentName, runId, session }: RunInfo, { options }: ModelRequest): Attributes {
   const { temperature, maxOutputTokens, stopSequences } = options
+  const { provider, model } = modelNameOf(name)
   const attributes: Attributes = {
     [ATTR.operation]: OPERATION.model,
-    [ATTR.provider]: metrics[ATTR.provider],
-    [ATTR.requestModel]: metrics[ATTR.requestModel],
+    [ATTR.provider]: provider,
+    [ATTR.requestModel]: model,
     [ATTR.agent]: agentName,
     [ATTR.conversation]: session.threadId,
     [ATTR.runId]: runId,
@@ -54,19 +51,6 @@ export function toolStart({ name, agentName, runId, session }: RunInfo, { callId
     [ATTR.conversation]: session.threadId,
     [ATTR.runId]: runId,
   }
-}
-
-const NAME_OF = { run: ATTR.workflow, agent: ATTR.agent, tool: ATTR.tool, model: ATTR.requestModel } as const
-
-/** The attributes of what is measured. Contract: few values each, so neither ids nor threads. */
-export function metricsOf({ component, name }: RunInfo): Attributes {
-  return { [ATTR.operation]: OPERATION[component], [NAME_OF[component]]: name }
-}
-
-/** The attributes of what is measured of model calls. */
-export function modelMetrics({ name }: RunInfo): Attributes {
-  const { provider, model } = modelNameOf(name)
-  return { [ATTR.operation]: OPERATION.model, [ATTR.provider]: provider, [ATTR.requestModel]: model }
 }
 
 /** The tokens of a model call. */

@@ -59,7 +59,7 @@ export class Listeners {
     if (!callback.forRun) return [callback]
     try {
       const own = callback.forRun()
-      checkCallback(own)
+      checkMade(own)
       return [own]
     } catch (error) {
       this.#failed(callback, error)
@@ -143,6 +143,17 @@ export class Listeners {
     const { name } = callback
     this.#report(KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
   }
+}
+
+const checkedClasses = new WeakSet<object>()
+
+/** Checks what `forRun` has made. Contract: of the instances of a class only the first, because every run makes one. */
+function checkMade(made: Callback): void {
+  const { prototype } = Object
+  const kind: object = Object.getPrototypeOf(Object(made)) ?? prototype
+  if (checkedClasses.has(kind)) return
+  checkCallback(made)
+  if (kind !== prototype) checkedClasses.add(kind)
 }
 
 /** A span that at least one callback observes. */
