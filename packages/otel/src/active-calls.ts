@@ -63,6 +63,6 @@ function isOutput({ type }: ModelPart): boolean {
 }
 
 /** Whether a part is a piece of an answer, and not the beginning or the end of a call. */
-function isChunk(part: ModelPart): boolean {
-  return 'delta' in part || part.type === 'file'
+function isChunk({ type }: ModelPart): boolean {
+  return type === 'text-delta' || type === 'reasoning-delta' || type === 'tool-call-delta' || type === 'file'
 }

@@ -1,4 +1,4 @@
-import type { Attributes } from '@opentelemetry/api'
+import type { Attributes, Span } from '@opentelemetry/api'
 import type { ModelRequest, ModelResult, RunInfo, ToolCallInput } from '@troupe/kernel'
 import { ATTR, modelNameOf, OPERATION } from './conventions.ts'
 
@@ -23,16 +23,13 @@ export function agentStart({ name, runId, session }: RunInfo): Attributes {
 }
 
 /** The attributes that the span of a model call begins with. */
-export function modelStart({ name, agentName, runId, session }: RunInfo, { options }: ModelRequest): Attributes {
+export function modelStart({ name }: RunInfo, { options }: ModelRequest): Attributes {
   const { temperature, maxOutputTokens, stopSequences } = options
   const { provider, model } = modelNameOf(name)
   const attributes: Attributes = {
     [ATTR.operation]: OPERATION.model,
     [ATTR.provider]: provider,
     [ATTR.requestModel]: model,
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
   }
   if (temperature !== undefined) attributes[ATTR.temperature] = temperature
   if (maxOutputTokens !== undefined) attributes[ATTR.maxTokens] = maxOutputTokens
@@ -41,24 +38,31 @@ export function modelStart({ name, agentName, runId, session }: RunInfo, { optio
 }
 
 /** The attributes that the span of a tool call begins with. */
-export function toolStart({ name, agentName, runId, session }: RunInfo, { callId }: ToolCallInput): Attributes {
+export function toolStart({ name }: RunInfo, { callId }: ToolCallInput): Attributes {
   return {
     [ATTR.operation]: OPERATION.tool,
     [ATTR.tool]: name,
     [ATTR.toolType]: 'function',
     [ATTR.toolCall]: callId,
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
   }
 }
 
-/** The tokens of a model call. */
-export function usageAttributes(usage: ModelResult['usage']): Attributes {
+/**
+ * Sets whose call a span shows.
+ * Contract: of calls only, and after the start: a sampler has decided about them at the root, and an SDK checks twice what a span begins with.
+ */
+export function setCaller(span: Span, { agentName, session, runId }: RunInfo): void {
+  span.setAttribute(ATTR.agent, agentName)
+  span.setAttribute(ATTR.conversation, session.threadId)
+  span.setAttribute(ATTR.runId, runId)
+}
+
+/** Sets the tokens of a model call. */
+export function setUsage(span: Span, usage: ModelResult['usage']): void {
   const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
-  const attributes: Attributes = { [ATTR.inputTokens]: inputTokens, [ATTR.outputTokens]: outputTokens }
-  if (reasoningTokens !== undefined) attributes[ATTR.reasoningTokens] = reasoningTokens
-  if (cachedInputTokens !== undefined) attributes[ATTR.cacheReadTokens] = cachedInputTokens
-  if (cacheWriteTokens !== undefined) attributes[ATTR.cacheWriteTokens] = cacheWriteTokens
-  return attributes
+  span.setAttribute(ATTR.inputTokens, inputTokens)
+  span.setAttribute(ATTR.outputTokens, outputTokens)
+  if (reasoningTokens !== undefined) span.setAttribute(ATTR.reasoningTokens, reasoningTokens)
+  if (cachedInputTokens !== undefined) span.setAttribute(ATTR.cacheReadTokens, cachedInputTokens)
+  if (cacheWriteTokens !== undefined) span.setAttribute(ATTR.cacheWriteTokens, cacheWriteTokens)
 }

@@ -30,7 +30,7 @@ import type { Instruments } from './instruments.ts'
 import { activeRunsOf, METRICS_OF, tokensOf } from './metric-attributes.ts'
 import { OpenSpan } from './open-span.ts'
 import { type OpenSpans, SessionSpans } from './open-spans.ts'
-import { agentStart, modelStart, runStart, toolStart, usageAttributes } from './span-attributes.ts'
+import { agentStart, modelStart, runStart, setCaller, setUsage, toolStart } from './span-attributes.ts'
 import { fromTraceParent, toTraceParent } from './trace-parent.ts'
 
 /** What the runs of one plugin share. */
@@ -135,6 +135,7 @@ export class TracedRun implements Callback {
   #beginModel(info: RunInfo, request: ModelRequest): void {
     const { content } = this.#tracing
     const { span } = this.#begin(info, SpanKind.CLIENT, modelStart(info, request))
+    setCaller(span, info)
     if (!content || !span.isRecording()) return
     const instructions = content.instructions(request)
     if (instructions !== undefined) span.setAttribute(ATTR.instructions, instructions)
@@ -151,7 +152,7 @@ export class TracedRun implements Callback {
       if (!span.isRecording()) return
       span.setAttribute(ATTR.responseModel, modelNameOf(result.model).model)
       span.setAttribute(ATTR.finishReasons, [result.finishReason])
-      span.setAttributes(usageAttributes(result.usage))
+      setUsage(span, result.usage)
       if (firstPartMs !== undefined) span.setAttribute(ATTR.timeToFirstChunk, firstPartMs / 1000)
       if (content) span.setAttribute(ATTR.outputMessages, content.output(result))
     } finally {
@@ -162,6 +163,7 @@ export class TracedRun implements Callback {
   #beginTool(info: RunInfo, input: ToolCallInput): void {
     const { content } = this.#tracing
     const { span } = this.#begin(info, SpanKind.INTERNAL, toolStart(info, input))
+    setCaller(span, info)
     const args = content && span.isRecording() ? content.text(input.arguments, 'arguments') : undefined
     if (args !== undefined) span.setAttribute(ATTR.toolArguments, args)
   }

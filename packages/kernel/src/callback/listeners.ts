@@ -21,6 +21,8 @@ export class Listeners {
   readonly parts: readonly PartListener[]
   readonly #report: (error: KernelError) => void
   readonly #clock: Clock
+  /** Those with hooks for a component, of all agents. */
+  readonly #listening: { [component in Component]?: readonly SpanListener[] } = {}
   readonly #pending: Map<Callback, number> = new Map()
   readonly #reported: Set<Callback> = new Set()
   #cancelHangCheck: (() => void) | undefined
@@ -86,14 +88,20 @@ export class Listeners {
     info: RunInfo & { readonly component: C },
     input: Spans[C]['input'],
   ): OpenSpan<C> | undefined {
-    const listening: SpanListener[] = []
-    for (const callback of this.callbacks) {
-      const hooks = callback[info.component]
-      if (hooks && (!callback.agents || callback.agents.includes(info.agentName))) listening.push({ callback, hooks })
-    }
+    const all = this.#listening[info.component] ?? this.#listeningTo(info.component)
+    const listening = all.some(({ callback }) => callback.agents) ? all.filter((one) => hears(one, info)) : all
     if (listening.length === 0) return undefined
     this.callHook(listening, 'onStart', info, input)
     return new OpenSpan(this, listening, info)
+  }
+
+  #listeningTo(component: Component): readonly SpanListener[] {
+    const listening = this.callbacks.flatMap((callback) => {
+      const hooks = callback[component]
+      return hooks ? [{ callback, hooks }] : []
+    })
+    this.#listening[component] = listening
+    return listening
   }
 
   callHook(
@@ -143,6 +151,11 @@ export class Listeners {
     const { name } = callback
     this.#report(KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
   }
+}
+
+/** Whether a callback observes the agent of a span. */
+function hears({ callback: { agents } }: SpanListener, { agentName }: RunInfo): boolean {
+  return !agents || agents.includes(agentName)
 }
 
 const checkedClasses = new WeakSet<object>()
