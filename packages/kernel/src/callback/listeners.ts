@@ -88,20 +88,17 @@ export class Listeners {
     info: RunInfo & { readonly component: C },
     input: Spans[C]['input'],
   ): OpenSpan<C> | undefined {
-    const all = this.#listening[info.component] ?? this.#listeningTo(info.component)
-    const listening = all.some(({ callback }) => callback.agents) ? all.filter((one) => hears(one, info)) : all
-    if (listening.length === 0) return undefined
-    this.callHook(listening, 'onStart', info, input)
-    return new OpenSpan(this, listening, info)
-  }
-
-  #listeningTo(component: Component): readonly SpanListener[] {
-    const listening = this.callbacks.flatMap((callback) => {
+    const { component, agentName } = info
+    this.#listening[component] ??= this.callbacks.flatMap((callback) => {
       const hooks = callback[component]
       return hooks ? [{ callback, hooks }] : []
     })
-    this.#listening[component] = listening
-    return listening
+    const listening = this.#listening[component].filter(
+      ({ callback: { agents } }) => agents?.includes(agentName) ?? true,
+    )
+    if (listening.length === 0) return undefined
+    this.callHook(listening, 'onStart', info, input)
+    return new OpenSpan(this, listening, info)
   }
 
   callHook(
@@ -153,20 +150,14 @@ export class Listeners {
   }
 }
 
-/** Whether a callback observes the agent of a span. */
-function hears({ callback: { agents } }: SpanListener, { agentName }: RunInfo): boolean {
-  return !agents || agents.includes(agentName)
-}
-
 const checkedClasses = new WeakSet<object>()
 
 /** Checks what `forRun` has made. Contract: of the instances of a class only the first, because every run makes one. */
 function checkMade(made: Callback): void {
-  const { prototype } = Object
-  const kind: object = Object.getPrototypeOf(Object(made)) ?? prototype
+  const kind = Object.getPrototypeOf(Object(made))
   if (checkedClasses.has(kind)) return
   checkCallback(made)
-  if (kind !== prototype) checkedClasses.add(kind)
+  if (kind && kind !== Object.prototype) checkedClasses.add(kind)
 }
 
 /** A span that at least one callback observes. */
