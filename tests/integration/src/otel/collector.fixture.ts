@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-// The last version with the definitions of OTLP; what exports here is newer and only writes requests.
+// A version with the definitions of OTLP; what exports here is newer and only writes requests.
 import definitions from '@opentelemetry/otlp-transformer/build/src/generated/root.js'
 
 /** A span as it came over the wire, with its ids in hexadecimal. */
