@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { thirdLine } from './tests/integration/src/otel/third-line.ts'
 import { journalEveryRun } from './tests/journalled/journal-every-run-plugin.ts'
 
 /** Not one less than there are processors, which is one on a small machine: many tests wait for processes and timers. */
@@ -38,6 +39,17 @@ export default defineConfig({
           hookTimeout: 30_000,
           include: ['packages/{chat-model,flow,subagent,handlers}/src/**/*.test.ts', 'tests/journalled/*.test.ts'],
           setupFiles: 'tests/journalled/setup.ts',
+        },
+      },
+      {
+        plugins: [thirdLine()],
+        test: {
+          // The same tests with the other line of the SDKs of OpenTelemetry, which excludes the first.
+          name: 'otel-3',
+          maxWorkers,
+          testTimeout: 20_000,
+          include: ['packages/otel/src/**/*.test.ts'],
+          env: { OTEL_LINE: '3' },
         },
       },
       {

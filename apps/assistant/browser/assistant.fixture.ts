@@ -14,6 +14,9 @@ interface Settings {
   readonly wordDelayMs?: number
   readonly model?: string
   readonly lostRuns?: 'continue' | 'ask'
+  /** Where traces go, and the address at which a person sees one. */
+  readonly collector?: string
+  readonly traceUrl?: string
 }
 
 /** The app in its own process, with its own database. */
@@ -55,7 +58,7 @@ export class AssistantProcess implements AsyncDisposable {
   }
 
   async #start(port: string): Promise<void> {
-    const { wordDelayMs = 8, model, lostRuns } = this.#settings
+    const { wordDelayMs = 8, model, lostRuns, collector, traceUrl } = this.#settings
     const env = {
       PATH: process.env.PATH,
       PORT: port,
@@ -64,6 +67,8 @@ export class AssistantProcess implements AsyncDisposable {
       TROUPE_WORD_DELAY_MS: String(wordDelayMs),
       ...(model && { TROUPE_MODEL: model }),
       ...(lostRuns && { TROUPE_LOST_RUNS: lostRuns }),
+      ...(collector && { OTEL_EXPORTER_OTLP_ENDPOINT: collector }),
+      ...(traceUrl && { TROUPE_TRACE_URL: traceUrl }),
     }
     const child = spawn(process.execPath, ['--no-warnings', MAIN], { env })
     this.#child = child

@@ -9,6 +9,7 @@ it('needs nothing', () => {
     folder: '.',
     wordDelayMs: 35,
     lostRuns: 'continue',
+    traceUrl: undefined,
   })
 })
 
@@ -30,6 +31,8 @@ it.each([
   [{ PORT: '70000' }, 'PORT: expected a whole number of at most 65535, got "70000"'],
   [{ PORT: 'http' }, 'PORT: expected'],
   [{ TROUPE_WORD_DELAY_MS: '-1' }, 'TROUPE_WORD_DELAY_MS: expected'],
+  [{ TROUPE_TRACE_URL: 'http://localhost:16686' }, 'TROUPE_TRACE_URL: expected an address such as'],
+  [{ TROUPE_TRACE_URL: 'javascript:{traceId}' }, 'TROUPE_TRACE_URL: expected an address such as'],
   [{ TROUPE_LOST_RUNS: 'never' }, 'TROUPE_LOST_RUNS: expected continue or ask, got "never"'],
   [{ TROUPE_MODEL: 'openai:gpt-5' }, 'openai needs a key; set OPENAI_API_KEY, or unset TROUPE_MODEL'],
 ])('%o is refused, with what to do', (env, message) => {

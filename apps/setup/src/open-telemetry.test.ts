@@ -18,7 +18,10 @@ test('without an endpoint there is nothing to observe with', async () => {
   expect([telemetry.callbacks, telemetry.handlers]).toEqual([[], []])
 })
 
-test('with an endpoint, what is left is exported when the app ends', async () => {
+test.each([
+  [{}, ['/v1/metrics', '/v1/traces']],
+  [{ OTEL_METRICS_EXPORTER: 'none' }, ['/v1/traces']],
+])('with an endpoint and %j, what is left is exported when the app ends', async (env, paths) => {
   const bodies: Record<string, string> = {}
   const server = createServer(async (request, response) => {
     let body = ''
@@ -28,12 +31,13 @@ test('with an endpoint, what is left is exported when the app ends', async () =>
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  const telemetry = await openTelemetry('troupe-test', process.env)
+  const telemetry = await openTelemetry('troupe-test', { ...process.env, ...env })
   await startRun(greeter, 'Hi', { callbacks: telemetry.callbacks })
   await telemetry[Symbol.asyncDispose]()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
+  expect(Object.keys(bodies).sort()).toEqual(paths)
   expect(bodies['/v1/traces']).toContain('invoke_workflow greeter')
   expect(bodies['/v1/traces']).toContain('troupe-test')
-  expect(bodies['/v1/metrics']).toContain('troupe.run.active')
+  expect(bodies['/v1/metrics'] ?? 'troupe.run.active').toContain('troupe.run.active')
 })

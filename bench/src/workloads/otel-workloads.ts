@@ -13,6 +13,7 @@ import { startRun } from '@troupe/kernel/run'
 import { type OtelOptions, otel } from '@troupe/otel'
 import { expectText } from '../check-work.ts'
 import type { Workload } from '../measure.ts'
+import { type BareSdk, bareSdk } from './bare-sdk.ts'
 
 /** Turns of a run: all but the last call a tool. */
 const TURNS = 11
@@ -62,7 +63,7 @@ const nowhere: SpanExporter = {
   shutdown: () => Promise.resolve(),
 }
 
-/** What traces and metrics cost; the hand-written side is the same run without the plugin. */
+/** What traces and metrics cost, and how much of it is the SDK's own; the hand-written side is the same run without the plugin. */
 export function otelWorkloads(): readonly Workload[] {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter: nowhere })] })
@@ -77,7 +78,18 @@ export function otelWorkloads(): readonly Workload[] {
     handWritten,
     troupe: run(options),
   })
+  const [tracer, meter] = [tracerProvider.getTracer('bench'), meterProvider.getMeter('bench')]
+  const byHand = (name: string, sdk: BareSdk): Workload => {
+    const spans = bareSdk(sdk, TURNS)
+    const both = async () => {
+      await handWritten()
+      await spans()
+    }
+    return { name, unit: 'turn', units: TURNS, handWritten, troupe: both }
+  }
   return [
+    byHand('a turn, and the spans of one with otel() by hand', { tracer }),
+    byHand('a turn, and the spans and measurements of one with otel() by hand', { tracer, meter }),
     workload('a turn with otel(), without an SDK', {}),
     workload('a turn with otel(), with a batching SDK', { tracerProvider }),
     workload('a turn with otel(), with a batching SDK and metrics', { tracerProvider, meterProvider }),

@@ -1,3 +1,5 @@
+import { remembered } from './remembered.ts'
+
 /**
  * The names that OpenTelemetry gives to generative AI, as of the semantic conventions 1.41.1: `gen_ai.*` is at the status "development"
  * there, and has left `@opentelemetry/semantic-conventions`. Names that begin with `troupe.` are our own, where the conventions have none.
@@ -80,17 +82,10 @@ export interface ModelName {
   readonly model: string
 }
 
-const KNOWN = new Map<string, ModelName>()
-const MOST_KNOWN = 1_000
-
 /** Reads the name of a chat model, such as `openai:gpt-5`; a name without a provider is a model of the provider `troupe`. */
-export function modelNameOf(name: string): ModelName {
-  const known = KNOWN.get(name)
-  if (known) return known
+export const modelNameOf: (name: string) => ModelName = remembered((name) => {
   const colon = name.indexOf(':')
   const vendor = colon > 0 ? name.slice(0, colon) : 'troupe'
   const provider = Object.hasOwn(PROVIDERS, vendor) ? (PROVIDERS[vendor] as string) : vendor
-  const read = { provider, model: name.slice(colon + 1) || name }
-  if (KNOWN.size < MOST_KNOWN) KNOWN.set(name, read)
-  return read
-}
+  return { provider, model: name.slice(colon + 1) || name }
+})

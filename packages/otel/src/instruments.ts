@@ -1,5 +1,4 @@
 import {
-  type Attributes,
   type Counter,
   createNoopMeter,
   type Histogram,
@@ -9,7 +8,8 @@ import {
   type UpDownCounter,
 } from '@opentelemetry/api'
 import type { Usage } from '@troupe/kernel'
-import { ATTR, BUCKETS, METRIC } from './conventions.ts'
+import { BUCKETS, METRIC } from './conventions.ts'
+import type { TokenAttributes } from './metric-attributes.ts'
 
 /** What is counted and measured of runs. */
 export class Instruments {
@@ -56,12 +56,12 @@ export class Instruments {
   }
 
   /** Counts the tokens of one model call. */
-  addTokens(usage: Usage, attributes: Attributes): void {
-    this.#tokens.record(usage.inputTokens, { ...attributes, [ATTR.tokenType]: 'input' })
-    this.#tokens.record(usage.outputTokens, { ...attributes, [ATTR.tokenType]: 'output' })
+  addTokens(usage: Usage, { input, output, read, write }: TokenAttributes): void {
+    this.#tokens.record(usage.inputTokens, input)
+    this.#tokens.record(usage.outputTokens, output)
     const { cachedInputTokens, cacheWriteTokens } = usage
-    if (cachedInputTokens) this.#cachedTokens.add(cachedInputTokens, { ...attributes, [ATTR.tokenType]: 'read' })
-    if (cacheWriteTokens) this.#cachedTokens.add(cacheWriteTokens, { ...attributes, [ATTR.tokenType]: 'write' })
+    if (cachedInputTokens) this.#cachedTokens.add(cachedInputTokens, read)
+    if (cacheWriteTokens) this.#cachedTokens.add(cacheWriteTokens, write)
   }
 }
 

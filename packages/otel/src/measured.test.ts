@@ -4,7 +4,7 @@ import { startRun } from '@troupe/kernel/run'
 import { testOptions } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type OtelOptions, otel } from './index.ts'
-import { callTool, followAwaits, tracedSetup, worker } from './otel.fixture.ts'
+import { callModel, callTool, followAwaits, tracedSetup, USAGE, worker } from './otel.fixture.ts'
 
 beforeAll(followAwaits)
 
@@ -52,6 +52,32 @@ describe('what is measured', () => {
     expect(all['gen_ai.client.operation.time_per_output_chunk']).toMatchObject([{ value: { count: 1 } }])
     expect(all['troupe.run.active']).toEqual([{ attributes: { 'gen_ai.workflow.name': 'guide' }, value: 0 }])
     expect(all['troupe.tool.failures']).toBeUndefined()
+  })
+
+  test('are the times between pieces of an answer, not between the attempts to get it', async () => {
+    const { tracing, metrics } = tracedSetup()
+    const agent: Agent = {
+      name: 'guide',
+      description: '',
+      async *run(_input, ctx) {
+        await callModel(ctx, tracing, async function* () {
+          yield { type: 'text-delta', delta: 'Let' }
+          yield { type: 'restart' }
+          yield { type: 'text-delta', delta: 'Let me' }
+          yield { type: 'text-delta', delta: ' look.' }
+          yield { type: 'part-end' }
+          yield { type: 'tool-call-start', callId: 'c1', name: 'look' }
+          yield { type: 'tool-call-delta', callId: 'c1', delta: '{}' }
+          yield { type: 'tool-call-end', callId: 'c1' }
+          yield { type: 'finish', reason: 'tool-calls', usage: USAGE }
+        })
+        yield* say(ctx, 'Done.')
+      },
+    }
+    await startRun(agent, 'Hi', { callbacks: [tracing] })
+    const all = await metrics()
+    expect(all['gen_ai.client.operation.time_to_first_chunk']).toMatchObject([{ value: { count: 1 } }])
+    expect(all['gen_ai.client.operation.time_per_output_chunk']).toMatchObject([{ value: { count: 2 } }])
   })
 
   test('are the failures of tools, also in a run that is complete', async () => {

@@ -1,9 +1,13 @@
 import { type Attributes, type Context, type Span, trace } from '@opentelemetry/api'
-import type { ThreadRef } from '@troupe/kernel'
+import type { RunInfo } from '@troupe/kernel'
 
 /** A span of a run that has not ended. */
 export class OpenSpan {
   readonly span: Span
+  readonly info: RunInfo
+  /** Who opened it, and ends it. */
+  readonly owner: object
+  readonly parent: OpenSpan | undefined
   /** Milliseconds, by `performance.now()`. */
   readonly startedAt: number
   /** The attributes of what is measured. */
@@ -16,9 +20,21 @@ export class OpenSpan {
   handled = false
   /** Milliseconds from the start to the first part of an answer. */
   firstPartMs: number | undefined
+  /** An older open span with the same id. */
+  shadowed: OpenSpan | undefined
 
-  constructor(span: Span, outer: Context, metrics: Attributes) {
+  constructor(
+    span: Span,
+    info: RunInfo,
+    owner: object,
+    parent: OpenSpan | undefined,
+    outer: Context,
+    metrics: Attributes,
+  ) {
     this.span = span
+    this.info = info
+    this.owner = owner
+    this.parent = parent
     this.#outer = outer
     this.metrics = metrics
     this.startedAt = performance.now()
@@ -29,23 +45,9 @@ export class OpenSpan {
     this.#context ??= trace.setSpan(this.#outer, this.span)
     return this.#context
   }
-}
 
-/** The open spans of all runs, for callers that have the context of a run: by its session, and there by span id. */
-export class OpenSpans {
-  // The object of the session tells apart two runs with the same id in different threads.
-  readonly #bySession: WeakMap<ThreadRef, Map<string, OpenSpan>> = new WeakMap()
-
-  of(session: ThreadRef): Map<string, OpenSpan> {
-    let spans = this.#bySession.get(session)
-    if (!spans) {
-      spans = new Map()
-      this.#bySession.set(session, spans)
-    }
-    return spans
-  }
-
-  find(session: ThreadRef, spanId: string): OpenSpan | undefined {
-    return this.#bySession.get(session)?.get(spanId)
+  /** Whether a journal has given what the call gave before: an agent with the handler would have reached the wraps. */
+  get isReplayed(): boolean {
+    return !this.reached && this.parent?.handled === true
   }
 }

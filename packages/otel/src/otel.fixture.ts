@@ -6,20 +6,15 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base'
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { type Agent, type ModelPart, type ModelRequest, type RunContext, say } from '@troupe/kernel'
 import { openSpan, runNested } from '@troupe/kernel/run'
 import { type Otel, type OtelOptions, otel } from './otel.ts'
 
-/** A plugin with an SDK of the 2.x line that keeps what it exports. */
+/** A plugin with an SDK that keeps what it exports. Contract: of the 2.x line, or of the 3.x line in the project `otel-3`. */
 export interface TracedSetup {
   readonly tracing: Otel
-  readonly provider: BasicTracerProvider
+  readonly provider: TracerProvider
   spans(): readonly ReadableSpan[]
   /** The spans as `parent > name`. */
   tree(): readonly string[]
@@ -34,7 +29,7 @@ export function followAwaits(): void {
 
 export function tracedSetup(options: OtelOptions = {}): TracedSetup {
   const exporter = new InMemorySpanExporter()
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 60_000 })
   const meterProvider = new MeterProvider({ readers: [reader] })

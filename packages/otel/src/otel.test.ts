@@ -1,5 +1,5 @@
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { type Agent, KernelError } from '@troupe/kernel'
+import { type Agent, KernelError, say } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { testCallback, testHandler } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +12,15 @@ testCallback('otel', () => otel())
 testCallback('otel with an SDK', () => tracedSetup({ content: true, baggage: true }).tracing)
 testHandler('the handler of otel', () => otel().handler)
 testHandler('the handler of otel with an SDK', () => tracedSetup().tracing.handler)
+
+const { OTEL_LINE = '2' } = process.env
+
+test(`these tests run with an SDK of the ${OTEL_LINE}.x line`, async () => {
+  const { tracing, spans } = tracedSetup()
+  await startRun(worker('guide', tracing), 'Hi', { callbacks: [tracing] })
+  const versions = new Set(spans().map(({ resource }) => String(resource.attributes['telemetry.sdk.version'])))
+  expect([...versions]).toEqual([expect.stringMatching(`^${OTEL_LINE}\\.`)])
+})
 
 const settings = { runId: 'r1', session: { app: 'app', user: 'ann', threadId: 't1' } }
 
@@ -132,6 +141,29 @@ describe('a run', () => {
         'TOOL_FAILED',
       ]),
     )
+    expect(JSON.stringify(spans().map(({ attributes, events, status }) => [attributes, events, status]))).not.toContain(
+      'secret',
+    )
+  })
+
+  test('whose model fails says so by code, not by words', async () => {
+    const { tracing, span, spans } = tracedSetup()
+    const agent: Agent = {
+      name: 'guide',
+      description: '',
+      async *run(_input, ctx) {
+        await callModel(ctx, tracing, async function* () {
+          yield { type: 'text-delta', delta: 'The ' }
+          throw new KernelError('MODEL_FAILED', 'no answer to "the secret"')
+        })
+        yield* say(ctx, 'Done.')
+      },
+    }
+    await expect(Promise.resolve(startRun(agent, 'Hi', { callbacks: [tracing] }))).rejects.toThrow('the secret')
+    expect(span('chat gpt-5')).toMatchObject({
+      status: { code: SpanStatusCode.ERROR, message: 'MODEL_FAILED' },
+      attributes: { 'error.type': 'MODEL_FAILED', 'troupe.outcome': 'failed' },
+    })
     expect(JSON.stringify(spans().map(({ attributes, events, status }) => [attributes, events, status]))).not.toContain(
       'secret',
     )

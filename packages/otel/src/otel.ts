@@ -8,10 +8,10 @@ import {
 } from '@opentelemetry/api'
 import type { AgentHandler, Callback, RunContext } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
-import { activeCalls, spanIdOf } from './active-calls.ts'
+import { activeCalls, agentStepOf } from './active-calls.ts'
 import { type Redact, ShownContent } from './content.ts'
 import { InstrumentsOf } from './instruments.ts'
-import { OpenSpans } from './open-span.ts'
+import { OpenSpans } from './open-spans.ts'
 import { TracedRun } from './traced-run.ts'
 
 /** Options of `otel`. */
@@ -70,8 +70,8 @@ export function otel(options: OtelOptions = {}): Otel {
       return new TracedRun(NAME, { tracer, instruments: measured, spans, content: shown, baggage }, context.active())
     },
     handler: activeCalls(NAME, spans, () => instruments.now()),
-    idsOf(ctx, step) {
-      const span = spans.find(ctx.session, spanIdOf(ctx, step))?.span.spanContext()
+    idsOf(ctx, step = agentStepOf(ctx)) {
+      const span = spans.find(ctx.session, ctx.runId, step)?.span.spanContext()
       return span && { traceId: span.traceId, spanId: span.spanId }
     },
   }

@@ -1,4 +1,4 @@
-import type { Attributes } from '@opentelemetry/api'
+import type { Attributes, Span } from '@opentelemetry/api'
 import type { ModelRequest, ModelResult, RunInfo, ToolCallInput } from '@troupe/kernel'
 import { ATTR, modelNameOf, OPERATION } from './conventions.ts'
 
@@ -23,19 +23,13 @@ export function agentStart({ name, runId, session }: RunInfo): Attributes {
 }
 
 /** The attributes that the span of a model call begins with. */
-export function modelStart(
-  { agentName, runId, session }: RunInfo,
-  { options }: ModelRequest,
-  metrics: Attributes,
-): Attributes {
+export function modelStart({ name }: RunInfo, { options }: ModelRequest): Attributes {
   const { temperature, maxOutputTokens, stopSequences } = options
+  const { provider, model } = modelNameOf(name)
   const attributes: Attributes = {
     [ATTR.operation]: OPERATION.model,
-    [ATTR.provider]: metrics[ATTR.provider],
-    [ATTR.requestModel]: metrics[ATTR.requestModel],
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
+    [ATTR.provider]: provider,
+    [ATTR.requestModel]: model,
   }
   if (temperature !== undefined) attributes[ATTR.temperature] = temperature
   if (maxOutputTokens !== undefined) attributes[ATTR.maxTokens] = maxOutputTokens
@@ -44,37 +38,31 @@ export function modelStart(
 }
 
 /** The attributes that the span of a tool call begins with. */
-export function toolStart({ name, agentName, runId, session }: RunInfo, { callId }: ToolCallInput): Attributes {
+export function toolStart({ name }: RunInfo, { callId }: ToolCallInput): Attributes {
   return {
     [ATTR.operation]: OPERATION.tool,
     [ATTR.tool]: name,
     [ATTR.toolType]: 'function',
     [ATTR.toolCall]: callId,
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
   }
 }
 
-const NAME_OF = { run: ATTR.workflow, agent: ATTR.agent, tool: ATTR.tool, model: ATTR.requestModel } as const
-
-/** The attributes of what is measured. Contract: few values each, so neither ids nor threads. */
-export function metricsOf({ component, name }: RunInfo): Attributes {
-  return { [ATTR.operation]: OPERATION[component], [NAME_OF[component]]: name }
+/**
+ * Sets whose call a span shows.
+ * Contract: of calls only, and after the start: a sampler has decided about them at the root, and an SDK checks twice what a span begins with.
+ */
+export function setCaller(span: Span, { agentName, session, runId }: RunInfo): void {
+  span.setAttribute(ATTR.agent, agentName)
+  span.setAttribute(ATTR.conversation, session.threadId)
+  span.setAttribute(ATTR.runId, runId)
 }
 
-/** The attributes of what is measured of model calls. */
-export function modelMetrics({ name }: RunInfo): Attributes {
-  const { provider, model } = modelNameOf(name)
-  return { [ATTR.operation]: OPERATION.model, [ATTR.provider]: provider, [ATTR.requestModel]: model }
-}
-
-/** The tokens of a model call. */
-export function usageAttributes(usage: ModelResult['usage']): Attributes {
+/** Sets the tokens of a model call. */
+export function setUsage(span: Span, usage: ModelResult['usage']): void {
   const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
-  const attributes: Attributes = { [ATTR.inputTokens]: inputTokens, [ATTR.outputTokens]: outputTokens }
-  if (reasoningTokens !== undefined) attributes[ATTR.reasoningTokens] = reasoningTokens
-  if (cachedInputTokens !== undefined) attributes[ATTR.cacheReadTokens] = cachedInputTokens
-  if (cacheWriteTokens !== undefined) attributes[ATTR.cacheWriteTokens] = cacheWriteTokens
-  return attributes
+  span.setAttribute(ATTR.inputTokens, inputTokens)
+  span.setAttribute(ATTR.outputTokens, outputTokens)
+  if (reasoningTokens !== undefined) span.setAttribute(ATTR.reasoningTokens, reasoningTokens)
+  if (cachedInputTokens !== undefined) span.setAttribute(ATTR.cacheReadTokens, cachedInputTokens)
+  if (cacheWriteTokens !== undefined) span.setAttribute(ATTR.cacheWriteTokens, cacheWriteTokens)
 }

@@ -27,16 +27,10 @@ import type {
 import type { ShownContent } from './content.ts'
 import { ATTR, modelNameOf, OPERATION } from './conventions.ts'
 import type { Instruments } from './instruments.ts'
-import { OpenSpan, type OpenSpans } from './open-span.ts'
-import {
-  agentStart,
-  metricsOf,
-  modelMetrics,
-  modelStart,
-  runStart,
-  toolStart,
-  usageAttributes,
-} from './span-attributes.ts'
+import { activeRunsOf, METRICS_OF, tokensOf } from './metric-attributes.ts'
+import { OpenSpan } from './open-span.ts'
+import { type OpenSpans, SessionSpans } from './open-spans.ts'
+import { agentStart, modelStart, runStart, setCaller, setUsage, toolStart } from './span-attributes.ts'
 import { fromTraceParent, toTraceParent } from './trace-parent.ts'
 
 /** What the runs of one plugin share. */
@@ -69,10 +63,7 @@ export class TracedRun implements Callback {
   readonly tool: SpanHooks<ToolCallInput, ToolCallResult>
   readonly #tracing: RunTracing
   readonly #caller: Context
-  /** The kernel gives the end of a span the object that it gave its start. */
-  readonly #open: Map<RunInfo, OpenSpan> = new Map()
-  /** What may be parents, by span id, as long as they are open. */
-  #byId: Map<string, OpenSpan> = new Map()
+  #spans: SessionSpans = new SessionSpans()
   #root: SpanContext | undefined
 
   /** `caller` is the context that was active where the run was asked for. */
@@ -83,20 +74,20 @@ export class TracedRun implements Callback {
     this.run = {
       onStart: (info) => {
         if (info.parentSpanId === undefined) this.#beginRoot(info)
-        else this.#begin(info, SpanKind.INTERNAL, runStart(info), metricsOf(info))
+        else this.#begin(info, SpanKind.INTERNAL, runStart(info))
       },
       onEnd: (info, { outcome, error }) => this.#endRun(info, { outcome, ...codeOf(error) }),
       onError: (info, { code }) => this.#endRun(info, { outcome: 'failed', code }),
     }
     this.agent = {
-      onStart: (info) => void this.#begin(info, SpanKind.INTERNAL, agentStart(info), metricsOf(info)),
-      onEnd: (info, { outcome, error }) => this.#end(info, { outcome, ...codeOf(error) }),
-      onError: (info, { code }) => this.#end(info, { outcome: 'failed', code }),
+      onStart: (info) => void this.#begin(info, SpanKind.INTERNAL, agentStart(info)),
+      onEnd: (info, { outcome, error }) => this.#end(this.#spans.take(info, this), { outcome, ...codeOf(error) }),
+      onError: (info, { code }) => this.#end(this.#spans.take(info, this), { outcome: 'failed', code }),
     }
     this.model = {
       onStart: (info, request) => this.#beginModel(info, request),
       onEnd: (info, result) => this.#endModel(info, result),
-      onError: (info, { code }) => this.#end(info, endedBy(code)),
+      onError: (info, { code }) => this.#end(this.#spans.take(info, this), endedBy(code)),
     }
     this.tool = {
       onStart: (info, input) => this.#beginTool(info, input),
@@ -112,7 +103,7 @@ export class TracedRun implements Callback {
 
   #beginRoot(info: RunInfo): void {
     const { tracer, spans, instruments, baggage } = this.#tracing
-    this.#byId = spans.of(info.session)
+    this.#spans = spans.of(info.session)
     const before = fromTraceParent(info.kept?.[this.name])
     const called = isSpanContextValid(trace.getSpanContext(this.#caller) ?? NO_SPAN)
     let outer = this.#caller
@@ -129,21 +120,22 @@ export class TracedRun implements Callback {
     }
     const span = tracer.startSpan(`${OPERATION.run} ${info.name}`, options, outer)
     this.#root = span.spanContext()
-    this.#add(info, new OpenSpan(span, outer, metricsOf(info)))
-    instruments?.activeRuns.add(1, { [ATTR.workflow]: info.name })
+    this.#spans.add(new OpenSpan(span, info, this, undefined, outer, METRICS_OF.run(info.name)))
+    instruments?.activeRuns.add(1, activeRunsOf(info.name))
   }
 
   #endRun(info: RunInfo, ended: Ended): void {
-    if (info.parentSpanId === undefined && this.#open.has(info)) {
-      this.#tracing.instruments?.activeRuns.add(-1, { [ATTR.workflow]: info.name })
+    const open = this.#spans.take(info, this)
+    if (open && info.parentSpanId === undefined) {
+      this.#tracing.instruments?.activeRuns.add(-1, activeRunsOf(info.name))
     }
-    this.#end(info, ended)
+    this.#end(open, ended)
   }
 
   #beginModel(info: RunInfo, request: ModelRequest): void {
     const { content } = this.#tracing
-    const metrics = modelMetrics(info)
-    const { span } = this.#begin(info, SpanKind.CLIENT, modelStart(info, request, metrics), metrics)
+    const { span } = this.#begin(info, SpanKind.CLIENT, modelStart(info, request))
+    setCaller(span, info)
     if (!content || !span.isRecording()) return
     const instructions = content.instructions(request)
     if (instructions !== undefined) span.setAttribute(ATTR.instructions, instructions)
@@ -151,85 +143,73 @@ export class TracedRun implements Callback {
   }
 
   #endModel(info: RunInfo, result: ModelResult): void {
-    const open = this.#open.get(info)
+    const open = this.#spans.take(info, this)
     if (!open) return
     const { instruments, content } = this.#tracing
-    const { span, metrics, firstPartMs } = open
-    const { model } = modelNameOf(result.model)
+    const { span, firstPartMs } = open
     try {
-      if (!this.#isReplayed(info, open))
-        instruments?.addTokens(result.usage, { ...metrics, [ATTR.responseModel]: model })
+      if (!open.isReplayed) instruments?.addTokens(result.usage, tokensOf(info.name)(result.model))
       if (!span.isRecording()) return
-      span.setAttribute(ATTR.responseModel, model)
+      span.setAttribute(ATTR.responseModel, modelNameOf(result.model).model)
       span.setAttribute(ATTR.finishReasons, [result.finishReason])
-      span.setAttributes(usageAttributes(result.usage))
+      setUsage(span, result.usage)
       if (firstPartMs !== undefined) span.setAttribute(ATTR.timeToFirstChunk, firstPartMs / 1000)
       if (content) span.setAttribute(ATTR.outputMessages, content.output(result))
     } finally {
-      this.#end(info, COMPLETE)
+      this.#end(open, COMPLETE)
     }
   }
 
   #beginTool(info: RunInfo, input: ToolCallInput): void {
     const { content } = this.#tracing
-    const { span } = this.#begin(info, SpanKind.INTERNAL, toolStart(info, input), metricsOf(info))
+    const { span } = this.#begin(info, SpanKind.INTERNAL, toolStart(info, input))
+    setCaller(span, info)
     const args = content && span.isRecording() ? content.text(input.arguments, 'arguments') : undefined
     if (args !== undefined) span.setAttribute(ATTR.toolArguments, args)
   }
 
   #endTool(info: RunInfo, { content: given, error }: ToolCallResult): void {
-    const open = this.#open.get(info)
+    const open = this.#spans.take(info, this)
     if (!open) return
     const { instruments, content } = this.#tracing
     const ended = error ? endedBy(error.code) : COMPLETE
     try {
-      if (ended.code !== undefined && !this.#isReplayed(info, open)) {
+      if (ended.code !== undefined && !open.isReplayed) {
         instruments?.toolFailures.add(1, { ...open.metrics, [ATTR.errorType]: ended.code })
       }
       if (!content || error || !open.span.isRecording()) return
       const result = content.text(given, 'result')
       if (result !== undefined) open.span.setAttribute(ATTR.toolResult, result)
     } finally {
-      this.#end(info, ended)
+      this.#end(open, ended)
     }
   }
 
-  /** Whether a journal has given what the call gave before: an agent with the handler would have reached the wraps. */
-  #isReplayed({ parentSpanId = '' }: RunInfo, { reached }: OpenSpan): boolean {
-    return !reached && (this.#byId.get(parentSpanId)?.handled ?? false)
-  }
-
-  #begin(info: RunInfo, kind: SpanKind, attributes: Attributes, metrics: Attributes): OpenSpan {
-    const outer = this.#byId.get(info.parentSpanId ?? '')?.context ?? this.#caller
-    const name = `${OPERATION[info.component]} ${info.component === 'model' ? metrics[ATTR.requestModel] : info.name}`
-    const span = this.#tracing.tracer.startSpan(name, { kind, attributes }, outer)
-    return this.#add(info, new OpenSpan(span, outer, metrics))
-  }
-
-  #add(info: RunInfo, open: OpenSpan): OpenSpan {
-    this.#open.set(info, open)
-    this.#byId.set(info.spanId, open)
+  #begin(info: RunInfo, kind: SpanKind, attributes: Attributes): OpenSpan {
+    const { component, parentSpanId } = info
+    const parent = parentSpanId === undefined ? undefined : this.#spans.get(parentSpanId)
+    const outer = parent?.context ?? this.#caller
+    const shown = component === 'model' ? modelNameOf(info.name).model : info.name
+    const span = this.#tracing.tracer.startSpan(`${OPERATION[component]} ${shown}`, { kind, attributes }, outer)
+    const open = new OpenSpan(span, info, this, parent, outer, METRICS_OF[component](info.name))
+    this.#spans.add(open)
     return open
   }
 
   /** Contract: a span that was not begun is not ended, and one that was ends once, whatever else fails. */
-  #end(info: RunInfo, { outcome, code }: Ended): void {
-    const open = this.#open.get(info)
+  #end(open: OpenSpan | undefined, { outcome, code }: Ended): void {
     if (!open) return
-    this.#open.delete(info)
-    if (this.#byId.get(info.spanId) === open) this.#byId.delete(info.spanId)
-    const { span, startedAt, metrics } = open
+    const { span, startedAt, metrics, isReplayed } = open
     const { instruments } = this.#tracing
     try {
-      const replayed = this.#isReplayed(info, open)
-      if (replayed) span.setAttribute(ATTR.replayed, true)
+      if (isReplayed) span.setAttribute(ATTR.replayed, true)
       if (outcome !== 'complete') span.setAttribute(ATTR.outcome, outcome)
       if (code !== undefined) {
         span.setAttribute(ATTR.errorType, code)
         span.setStatus({ code: SpanStatusCode.ERROR, message: code })
       }
       const attributes = code === undefined ? metrics : { ...metrics, [ATTR.errorType]: code }
-      if (!replayed) instruments?.duration.record((performance.now() - startedAt) / 1000, attributes)
+      if (!isReplayed) instruments?.duration.record((performance.now() - startedAt) / 1000, attributes)
     } finally {
       span.end()
     }

@@ -47,6 +47,7 @@ const LABELS: { readonly [campaign: string]: readonly (readonly [count: string, 
     ['takenBack', 'answers that broke off and were taken back'],
     ['unknown', 'calls told to the model as unknown'],
     ['unseenEnds', 'runs that ended in the store alone'],
+    ['linked', 'spans of runs that go on from another run'],
   ],
   frozen: [
     ['frozen', 'servers frozen past their lease, and thawed'],

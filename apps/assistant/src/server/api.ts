@@ -144,7 +144,8 @@ function partsOf(pathname: string): readonly string[] {
 function about({ config, model, agent, subagents }: ApiParts) {
   const tree: AgentDescription = describe(agent)
   const tools = subagents.getAllDefinitions().map(({ name, description }) => ({ name, description }))
-  return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
+  const { vendor, database, traceUrl } = config
+  return { model: model.name, demo: vendor === undefined, store: database.type, tree, tools, traceUrl }
 }
 
 /** What a conversation is called that has no title. */

@@ -21,6 +21,8 @@ export class Listeners {
   readonly parts: readonly PartListener[]
   readonly #report: (error: KernelError) => void
   readonly #clock: Clock
+  /** Those with hooks for a component, of all agents. */
+  readonly #listening: { [component in Component]?: readonly SpanListener[] } = {}
   readonly #pending: Map<Callback, number> = new Map()
   readonly #reported: Set<Callback> = new Set()
   #cancelHangCheck: (() => void) | undefined
@@ -59,7 +61,7 @@ export class Listeners {
     if (!callback.forRun) return [callback]
     try {
       const own = callback.forRun()
-      checkCallback(own)
+      checkMade(own)
       return [own]
     } catch (error) {
       this.#failed(callback, error)
@@ -86,11 +88,14 @@ export class Listeners {
     info: RunInfo & { readonly component: C },
     input: Spans[C]['input'],
   ): OpenSpan<C> | undefined {
-    const listening: SpanListener[] = []
-    for (const callback of this.callbacks) {
-      const hooks = callback[info.component]
-      if (hooks && (!callback.agents || callback.agents.includes(info.agentName))) listening.push({ callback, hooks })
-    }
+    const { component, agentName } = info
+    this.#listening[component] ??= this.callbacks.flatMap((callback) => {
+      const hooks = callback[component]
+      return hooks ? [{ callback, hooks }] : []
+    })
+    const listening = this.#listening[component].filter(
+      ({ callback: { agents } }) => agents?.includes(agentName) ?? true,
+    )
     if (listening.length === 0) return undefined
     this.callHook(listening, 'onStart', info, input)
     return new OpenSpan(this, listening, info)
@@ -143,6 +148,16 @@ export class Listeners {
     const { name } = callback
     this.#report(KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
   }
+}
+
+const checkedClasses = new WeakSet<object>()
+
+/** Checks what `forRun` has made. Contract: of the instances of a class only the first, because every run makes one. */
+function checkMade(made: Callback): void {
+  const kind = Object.getPrototypeOf(Object(made))
+  if (checkedClasses.has(kind)) return
+  checkCallback(made)
+  if (kind && kind !== Object.prototype) checkedClasses.add(kind)
 }
 
 /** A span that at least one callback observes. */

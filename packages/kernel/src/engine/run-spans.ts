@@ -5,6 +5,8 @@ import type { JsonObject } from '../data/json.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
 import type { OpenEnd, OpenEnds } from './open-ends.ts'
 
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
+
 /** The run that the spans belong to. */
 interface SpannedRun {
   readonly runId: string
@@ -69,18 +71,12 @@ export class RunSpans {
     callId?: string,
   ): RunInfo & { readonly component: C } {
     const { runId, session, parent, attempt, kept } = this.#run
-    return {
-      component,
-      name,
-      agentName,
-      runId,
-      ...(parent && { parentRunId: parent.runId }),
-      spanId: `${runId}/${position}`,
-      ...(parentSpanId !== undefined && { parentSpanId }),
-      ...(callId !== undefined && { callId }),
-      session,
-      ...(attempt !== undefined && { attempt }),
-      ...(kept && component === 'run' && { kept }),
-    }
+    const info: Writable<RunInfo> = { component, name, agentName, runId, spanId: `${runId}/${position}`, session }
+    if (parent) info.parentRunId = parent.runId
+    if (parentSpanId !== undefined) info.parentSpanId = parentSpanId
+    if (callId !== undefined) info.callId = callId
+    if (attempt !== undefined) info.attempt = attempt
+    if (kept && component === 'run') info.kept = kept
+    return info as RunInfo & { readonly component: C }
   }
 }

@@ -1,4 +1,5 @@
 import type { CaseResult } from '../campaign-result.ts'
+import { checkSpans } from '../checks/check-spans.ts'
 import { effectsOnLostLeases } from '../checks/effects-on-lost-leases.ts'
 import { Findings } from '../checks/findings.ts'
 import { checkServed } from '../checks/served-checks.ts'
@@ -46,6 +47,7 @@ export function clockCase(databases: Databases, kind: StoreKind, seed: number): 
       findings.check('a server whose clock jumps ends well', died === undefined, died)
     }
     await using store = await openStore(address)
+    checkSpans(findings, effects)
     const done = new Effects(effects).all()
     for (const talker of crowd.talkers) await checkServed(findings, store, talker, done)
     const leases = new LeaseFile(effects)

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { runner } from '@troupe/flow'
 import type { AgentEvent, Store } from '@troupe/kernel'
 import type { CaseResult } from '../campaign-result.ts'
+import { checkSpans } from '../checks/check-spans.ts'
 import { checkConversation, checkFree, type LeftBehind, unknownCalls } from '../checks/conversation-checks.ts'
 import { Findings } from '../checks/findings.ts'
 import type { CaseEvent } from '../conversation/case-event.ts'
@@ -148,12 +149,14 @@ class LostProcesses {
     await waitUntilFree(store, REF)
     const left = await checkFree(this.#findings, store, { events, steps, stopped: this.#stopped })
     const reader = checkConversation(this.#findings, left)
+    const linked = checkSpans(this.#findings, this.#storage.effects)
     await this.#sayMore(store)
     return {
       findings: this.#findings,
       hits: this.#hits,
       counts: {
         ...this.#counts,
+        linked,
         unseenEnds:
           new Set(left.messages.map(({ runId }) => runId)).size - reader.runs.filter((id) => reader.sawEnd(id)).length,
         takenBack: events.filter(isTakenBack).length,

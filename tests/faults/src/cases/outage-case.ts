@@ -1,4 +1,5 @@
 import type { CaseResult } from '../campaign-result.ts'
+import { checkSpans } from '../checks/check-spans.ts'
 import { Findings } from '../checks/findings.ts'
 import { checkServed } from '../checks/served-checks.ts'
 import { Effects } from '../conversation/effects.ts'
@@ -48,6 +49,7 @@ export function outageCase(databases: Databases, kind: StoreKind, seed: number):
       findings.check('a server outlives the outages and ends well', died === undefined, died)
     }
     await using store = await openStore(address)
+    checkSpans(findings, effects)
     const done = new Effects(effects).all()
     for (const talker of crowd.talkers) await checkServed(findings, store, talker, done)
     const most = { slowestMs: crowd.slowestMs }

@@ -1,5 +1,6 @@
 import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import { loadHistory, messageLifecycle, reconcile, toolLifecycle } from '@troupe/persistence'
+import { checkSpans } from '../checks/check-spans.ts'
 import type { Findings } from '../checks/findings.ts'
 import {
   checkAcknowledged,
@@ -14,6 +15,7 @@ import { awaitedIn, type Snapshot, snapshot } from '../checks/snapshot.ts'
 import { userMessagesIn } from '../conversation/bookkeeper.ts'
 import { Caller, LEASE_MS, LONG_LEASE } from '../conversation/caller.ts'
 import { type CaseEvent, runIdsIn } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import type { Effects } from '../conversation/effects.ts'
 import type { Random } from '../random.ts'
 import { openStore, type StoreAddress } from '../store/open-store.ts'
@@ -55,16 +57,10 @@ export async function recover(faulted: FaultedCase): Promise<RecoveryCounts> {
   await using messages = messageLifecycle({ store, write: { delayMs: 10 } })
   const callbacks = [messages, toolLifecycle({ messages })]
   const record = (event: CaseEvent) => void later.push(event)
-  const caller = new Caller({ store, ref, effects, callbacks, name: 'after', record, limits: LONG_LEASE })
-  const rival = new Caller({
-    store: other,
-    ref,
-    effects,
-    callbacks: [],
-    name: 'rival',
-    record: () => {},
-    limits: LONG_LEASE,
-  })
+  const spans = new CaseSpans(effects.file)
+  const parts = { ref, effects, spans, limits: LONG_LEASE }
+  const caller = new Caller({ ...parts, store, callbacks, name: 'after', record })
+  const rival = new Caller({ ...parts, store: other, callbacks: [], name: 'rival', record: () => {} })
   const continued = random.chance(0.5) ? await continueLost(faulted, [caller, rival], later, store) : 0
   const { resumed, delivered, brokenOff } = await answerWhatIsOpen(faulted, caller, later, store)
   const stored = (await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message)
@@ -78,6 +74,8 @@ export async function recover(faulted: FaultedCase): Promise<RecoveryCounts> {
   const shot = await snapshot(other, ref, runIdsIn(all))
   inspect(faulted, shot, all)
   checkOutcomes(findings, shot, later)
+  spans.close()
+  checkSpans(findings, effects.file)
   findings.check('nothing is open in the end', awaitedIn(shot).size === 0 && !shot.thread?.checkpoint, shot.thread)
   const history = await loadHistory(store, ref)
   findings.check('the history is complete', history.length === shot.messages.length, history.length)

@@ -1,4 +1,5 @@
 import type { CaseResult } from '../campaign-result.ts'
+import { checkSpans } from '../checks/check-spans.ts'
 import { Findings } from '../checks/findings.ts'
 import { checkServed } from '../checks/served-checks.ts'
 import { Effects } from '../conversation/effects.ts'
@@ -54,6 +55,7 @@ export function rollingCase(databases: Databases, kind: StoreKind, seed: number)
     findings.check('no turn fails', failed === 0, crowd.codes)
     for (const replica of serving) await stop(replica)
     await using store = await openStore(address)
+    checkSpans(findings, effects)
     const done = new Effects(effects).all()
     for (const talker of crowd.talkers) await checkServed(findings, store, talker, done)
     return {

@@ -6,6 +6,7 @@ import { Findings } from '../checks/findings.ts'
 import { type Snapshot, snapshot } from '../checks/snapshot.ts'
 import { Caller, LONG_LEASE } from '../conversation/caller.ts'
 import { type CaseEvent, runIdsIn, type WriteEvent } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { Effects } from '../conversation/effects.ts'
 import { seeded } from '../random.ts'
 import type { CaseStorage, Databases } from '../store/databases.ts'
@@ -93,8 +94,10 @@ async function takeOver(store: Store, effects: Effects, later: CaseEvent[]): Pro
   await using messages = messageLifecycle({ store, write: { delayMs: 10 } })
   const callbacks = [messages, toolLifecycle({ messages })]
   const record = (event: CaseEvent) => void later.push(event)
-  const taker = new Caller({ store, ref: REF, effects, callbacks, name: 'taker', record, limits: LONG_LEASE })
+  const spans = new CaseSpans(effects.file)
+  const taker = new Caller({ store, ref: REF, effects, callbacks, spans, name: 'taker', record, limits: LONG_LEASE })
   const end = await taker.say('take: look pay')
+  spans.close()
   const last = later.at(-1)
   return last?.type === 'refused' ? last.code : (end?.error?.code ?? end?.outcome ?? '')
 }

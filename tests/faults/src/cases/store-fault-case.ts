@@ -8,6 +8,7 @@ import { snapshot } from '../checks/snapshot.ts'
 import { scriptsFor } from '../conversation/bookkeeper.ts'
 import { Caller } from '../conversation/caller.ts'
 import { acknowledgedIn, type CaseEvent } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { Effects } from '../conversation/effects.ts'
 import { seeded } from '../random.ts'
 import type { Databases } from '../store/databases.ts'
@@ -56,12 +57,15 @@ export function storeFaultCase(
       await using messages = messageLifecycle({ store, report, write: WRITE })
       const callbacks = [messages, toolLifecycle({ messages })]
       const record = (event: CaseEvent) => void events.push(event)
-      const caller = new Caller({ store, ref: REF, effects, callbacks, name: 'w', record, report, limits: LIMITS })
+      const spans = new CaseSpans(file)
+      const parts = { store, ref: REF, effects, callbacks, spans }
+      const caller = new Caller({ ...parts, name: 'w', record, report, limits: LIMITS })
       for (const script of scriptsFor(seed).slice(0, TURNS)) await inTime(findings, caller.converse(script))
       await fault.end()
       const flushed = await messages.flush().then(() => undefined, String)
       findings.check('the records are written when the store is back', flushed === undefined, flushed)
       checkOutcomes(findings, await snapshot(bare, REF, []), events)
+      spans.close()
     }
     checkCodes(findings, events, reports)
     const degraded = reports.filter((code) => code === 'RECORDS_DEGRADED').length

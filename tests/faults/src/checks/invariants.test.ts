@@ -6,6 +6,7 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { afterAll, expect, test } from 'vitest'
 import { Caller } from '../conversation/caller.ts'
 import { type CaseEvent, runIdsIn } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { Effects } from '../conversation/effects.ts'
 import { openStore } from '../store/open-store.ts'
 import { watchedStore } from '../store/watched-store.ts'
@@ -39,7 +40,15 @@ async function violationsOf({ commit, records, effect }: Corruption): Promise<re
   {
     await using messages = messageLifecycle({ store, report: () => undefined })
     const callbacks = [messages, toolLifecycle({ messages })]
-    const caller = new Caller({ store, ref, effects, callbacks, name: 'w', record: (event) => void events.push(event) })
+    const caller = new Caller({
+      store,
+      ref,
+      effects,
+      callbacks,
+      spans: new CaseSpans(effects.file),
+      name: 'w',
+      record: (event) => void events.push(event),
+    })
     await caller.converse('1: look pay')
     await caller.converse('2: talk')
   }

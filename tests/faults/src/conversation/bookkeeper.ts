@@ -1,6 +1,14 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool } from '@troupe/flow'
-import { type Agent, type ChatModel, defineTool, type Message, type Tool, textOf } from '@troupe/kernel'
+import {
+  type Agent,
+  type AgentHandler,
+  type ChatModel,
+  defineTool,
+  type Message,
+  type Tool,
+  textOf,
+} from '@troupe/kernel'
 import { seeded } from '../random.ts'
 import type { Effects } from './effects.ts'
 
@@ -30,13 +38,13 @@ const INNER = 'look | pay'
  * An agent that calls the tools which the user names: it talks, looks, pays (once), wires (once, after approval), asks a clerk, and
  * orders something that is delivered later.
  */
-export function bookkeeper(effects: Pick<Effects, 'add'>, pauseMs = 1): Agent {
+export function bookkeeper(effects: Pick<Effects, 'add'>, pauseMs = 1, handlers: readonly AgentHandler[] = []): Agent {
   const pause = pauseOf(pauseMs)
   const model = scripted(pause)
   const [look, pay] = [lookTool(pause), payTool(effects, pause)]
-  const inner = chatModelAgent({ name: 'clerk', description: 'Helps.', model, tools: [look, pay] })
+  const inner = chatModelAgent({ name: 'clerk', description: 'Helps.', model, tools: [look, pay], handlers })
   const tools = [look, pay, wireTool(effects, pause), agentTool(inner), order]
-  return chatModelAgent({ name: 'bookkeeper', model, tools, retry: false })
+  return chatModelAgent({ name: 'bookkeeper', model, tools, handlers, retry: false })
 }
 
 /** A wait in which a signal from outside can arrive. */

@@ -15,6 +15,7 @@ import { messageOf } from '@troupe/kernel/history'
 import { logOf } from '../checks/snapshot.ts'
 import { bookkeeper } from './bookkeeper.ts'
 import type { CaseEvent } from './case-event.ts'
+import type { CaseSpans } from './case-spans.ts'
 import type { Effects } from './effects.ts'
 
 /** The parts that a caller works with. */
@@ -23,6 +24,8 @@ export interface CallerOptions {
   readonly ref: ThreadRef
   readonly effects: Effects
   readonly callbacks: readonly Callback[]
+  /** Counts the spans of its runs. */
+  readonly spans: CaseSpans
   /** The prefix of its run ids. */
   readonly name: string
   readonly record: (event: CaseEvent) => void
@@ -40,11 +43,11 @@ export class Caller {
 
   constructor(options: CallerOptions) {
     this.#options = options
-    const { store, effects, callbacks, limits, report } = options
+    const { store, effects, callbacks, spans, limits, report } = options
     this.#runner = runner({
-      agent: bookkeeper(effects),
+      agent: bookkeeper(effects, 1, [spans.tracing.handler]),
       store,
-      callbacks,
+      callbacks: [spans.tracing, ...callbacks],
       busy: 'queue',
       pending: 'drop',
       limits: { queueMs: 10_000, leaseMs: LEASE_MS, pollMs: 50, ...limits },

@@ -15,19 +15,19 @@ export interface Effect {
 
 /** The side effects of tools, in a file, so that they survive the process that caused them. */
 export class Effects {
-  readonly #file: string
+  readonly file: string
 
   constructor(file: string) {
-    this.#file = file
+    this.file = file
   }
 
   add(effect: Effect): void {
-    appendFileSync(this.#file, `${JSON.stringify(effect)}\n`)
+    appendFileSync(this.file, `${JSON.stringify(effect)}\n`)
   }
 
   all(): readonly Effect[] {
-    if (!existsSync(this.#file)) return []
-    const lines = readFileSync(this.#file, 'utf8').split('\n').slice(0, -1)
+    if (!existsSync(this.file)) return []
+    const lines = readFileSync(this.file, 'utf8').split('\n').slice(0, -1)
     return lines.map((line) => JSON.parse(line) as Effect)
   }
 }

@@ -21,7 +21,8 @@ type Shape = (notes: StepNotes) => Agent
 /** An agent whose model makes these calls, turn by turn, and answers then. */
 function agent(notes: StepNotes, name: string, turns: readonly string[], more: readonly Tool[] = []): Agent {
   const tools = [...stepTools(notes), breakLoopTool(), ...more]
-  return chatModelAgent({ name, description: `${name} helps.`, model: slowModel(notes, name, turns), tools })
+  const { handlers = [] } = notes
+  return chatModelAgent({ name, description: `${name} helps.`, model: slowModel(notes, name, turns), tools, handlers })
 }
 
 /** An agent that records no steps itself, and says the same in every process. */
@@ -49,7 +50,7 @@ const helper = (notes: StepNotes): Tool =>
       tools: ['pay', 'look'],
     }),
     {
-      factory: (spec) => chatModelAgent({ ...spec, retry: false }),
+      factory: (spec) => chatModelAgent({ ...spec, handlers: notes.handlers ?? [], retry: false }),
       model: slowModel(notes, 'helper', ['pay look', 'complete_task']),
       tools: stepTools(notes),
     },

@@ -1,3 +1,5 @@
+import type { AgentHandler } from '@troupe/kernel'
+
 /** What agents note of their steps, in a process that may be killed at each of them. */
 export interface StepNotes {
   readonly pid: number
@@ -5,4 +7,6 @@ export interface StepNotes {
   begin(step: string, once?: boolean): void
   /** Waits for a moment, in which the process may be killed. */
   pause(at: string): Promise<void>
+  /** The handlers of every agent. */
+  readonly handlers?: readonly AgentHandler[]
 }

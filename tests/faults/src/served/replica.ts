@@ -6,6 +6,7 @@ import { runner } from '@troupe/flow'
 import type { KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { bookkeeper } from '../conversation/bookkeeper.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { type Effect, Effects } from '../conversation/effects.ts'
 import { type OnMoment, openStore } from '../store/open-store.ts'
 import { watchedStore } from '../store/watched-store.ts'
@@ -52,6 +53,7 @@ class FreezingEffects extends Effects {
 const report = ({ code }: KernelError) => tell({ type: 'report', code })
 const watched = freezeAt && freezeAt.in !== 'tool' && { onStatement }
 const leases = new LeaseFile(file)
+const spans = new CaseSpans(file)
 const bare = await openStore(address, { busyTimeoutMs, idleTransactionMs: busyTimeoutMs, ...watched })
 const store = watchedStore(bare, async (name, perform, args) => {
   const result = await perform()
@@ -65,9 +67,9 @@ await store.threads.list({ app: 'faults', user: 'nobody' }, { limit: 1 })
 const messages = messageLifecycle({ store, report, write: { delayMs: 10, retryMs: 20, maxRetryMs: 200 } })
 const handler = agUiHandler({
   runner: runner({
-    agent: bookkeeper(new FreezingEffects(file), pauseMs),
+    agent: bookkeeper(new FreezingEffects(file), pauseMs, [spans.tracing.handler]),
     store,
-    callbacks: [messages, toolLifecycle({ messages })],
+    callbacks: [spans.tracing, messages, toolLifecycle({ messages })],
     limits: { leaseMs, pollMs: 100 },
     report,
   }),
@@ -82,6 +84,7 @@ const server = await agUiServer(handler)
 process.once('SIGTERM', async () => {
   await server.stop(5_000)
   await messages[Symbol.asyncDispose]()
+  spans.close()
   await store[Symbol.asyncDispose]()
   process.disconnect()
 })

@@ -6,6 +6,7 @@ import { type AgentEvent, KernelError, type Run, type Store } from '@troupe/kern
 import type { JournalEntry } from '@troupe/kernel/journal'
 import { LEASE_MS } from '../conversation/caller.ts'
 import type { CaseEvent } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { EventFile } from '../conversation/event-file.ts'
 import { LineFile, type StepLine } from '../conversation/line-file.ts'
 import { SHAPES } from '../conversation/shapes.ts'
@@ -18,6 +19,7 @@ class Carrier {
   readonly #task: CarrierTask
   readonly #steps: LineFile<StepLine>
   readonly #events: EventFile
+  readonly #spans: CaseSpans
   readonly #began = performance.now()
   readonly #moments = { works: 0, shows: 0 }
 
@@ -25,6 +27,7 @@ class Carrier {
     this.#task = task
     this.#steps = new LineFile(join(task.folder, 'steps'))
     this.#events = new EventFile(task.folder, task.name)
+    this.#spans = new CaseSpans(join(task.folder, 'effects'))
   }
 
   async work(): Promise<void> {
@@ -33,15 +36,18 @@ class Carrier {
     const make = SHAPES[this.#task.shape]
     if (!make) throw new Error(`carrier: no shape ${this.#task.shape}`)
     const { pid } = process
+    const { tracing } = this.#spans
     const agent = make({
       pid,
       begin: (step, once) => this.#steps.add({ what: 'began', step, pid, ...(once && { once }) }),
       pause: (at) => this.#pause(at),
+      handlers: [tracing.handler],
     })
     const limits = { queueMs: 20_000, leaseMs: LEASE_MS, pollMs: 50 }
-    const talk = runner({ agent, store, busy: 'queue', limits, report })
+    const talk = runner({ agent, store, callbacks: [tracing], busy: 'queue', limits, report })
     for (let next = await this.#next(store, talk); next; next = await this.#next(store, talk))
       await this.#show(next.run)
+    this.#spans.close()
     await bare[Symbol.asyncDispose]()
     const { works, shows } = this.#moments
     print({ type: 'carried-on', works, shows, ms: performance.now() - this.#began })

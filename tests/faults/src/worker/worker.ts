@@ -5,6 +5,7 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { scriptsFor } from '../conversation/bookkeeper.ts'
 import { Caller } from '../conversation/caller.ts'
 import type { CaseEvent } from '../conversation/case-event.ts'
+import { CaseSpans } from '../conversation/case-spans.ts'
 import { Effects } from '../conversation/effects.ts'
 import { type OnMoment, openStore, type StatementMoment } from '../store/open-store.ts'
 import { watchedStore } from '../store/watched-store.ts'
@@ -30,13 +31,16 @@ class Worker {
     const report = (error: KernelError) => void process.stderr.write(`${error.code} ${error.message}\n`)
     const messages = messageLifecycle({ store, report, write: { delayMs: 10 } })
     const callbacks = [messages, toolLifecycle({ messages })]
-    const caller = new Caller({ store, ref, effects: new Effects(effects), callbacks, name, record: print, report })
+    const spans = new CaseSpans(effects)
+    const parts = { store, ref, effects: new Effects(effects), callbacks, spans }
+    const caller = new Caller({ ...parts, name, record: print, report })
     for (const script of scriptsFor(seed)) {
       const end = await caller.converse(script)
       // A caller that was stopped and has lost the thread says nothing more.
       if (this.#stopped && end?.outcome !== 'complete') break
     }
     await messages[Symbol.asyncDispose]()
+    spans.close()
     await bare[Symbol.asyncDispose]()
     print({ type: 'done', calls: this.#calls, statements: this.#statements, ms: performance.now() - this.#began })
   }

@@ -1,9 +1,23 @@
-import { type Context, type Span, type SpanContext, type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
+import { randomBytes } from 'node:crypto'
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
 
 /** A span that counts how often it was ended. */
 export interface CountedSpan {
   readonly name: string
+  readonly spanId: string
+  readonly attributes: Attributes
   readonly parent: CountedSpan | undefined
+  /** The span above it, perhaps of another process. */
+  readonly outer: SpanContext | undefined
   ends: number
   /** Whether its parent had ended when it began. */
   readonly late: boolean
@@ -18,17 +32,23 @@ export class CountingTracer implements TracerProvider, Tracer {
     return this
   }
 
-  startSpan(name: string, _options?: unknown, context?: Context): Span {
-    const spanId = (this.spans.length + 1).toString(16).padStart(16, '0')
+  startSpan(name: string, options?: SpanOptions, context?: Context): Span {
+    const spanId = randomBytes(8).toString('hex')
     const outer = context && trace.getSpanContext(context)
     const parent = outer && this.#byId.get(outer.spanId)
-    const counted: CountedSpan = { name, parent, ends: 0, late: parent !== undefined && parent.ends > 0 }
+    const attributes = { ...options?.attributes }
+    const late = parent !== undefined && parent.ends > 0
+    const counted: CountedSpan = { name, spanId, attributes, parent, outer, ends: 0, late }
     this.spans.push(counted)
     this.#byId.set(spanId, counted)
-    const spanContext: SpanContext = { traceId: '1'.repeat(32), spanId, traceFlags: 1 }
+    const traceId = outer?.traceId ?? randomBytes(16).toString('hex')
+    const spanContext: SpanContext = { traceId, spanId, traceFlags: 1 }
     const span: Span = {
       spanContext: () => spanContext,
-      setAttribute: () => span,
+      setAttribute(name, value) {
+        attributes[name] = value
+        return span
+      },
       setAttributes: () => span,
       addEvent: () => span,
       addLink: () => span,

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { Answers, RunResult } from '@troupe/kernel'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Collector, openCollector, type WireSpan } from './collector.fixture.ts'
+import { type Harbour, openHarbour } from './harbour.fixture.ts'
 import type { Order } from './traced-desk.fixture.ts'
 
 const PROGRAM = fileURLToPath(new URL('./traced-desk.fixture.ts', import.meta.url))
@@ -16,20 +17,25 @@ const [, TRACE, SPAN] = CALLER.traceparent.split('-')
 
 let folder: string
 let collector: Collector
+let harbour: Harbour
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'troupe-otel-'))
-  collector = await openCollector()
+  ;[collector, harbour] = await Promise.all([openCollector(), openHarbour()])
 })
 afterEach(async () => {
-  await collector[Symbol.asyncDispose]()
+  await Promise.all([collector[Symbol.asyncDispose](), harbour[Symbol.asyncDispose]()])
   rmSync(folder, { recursive: true })
 })
 
-type What = Order extends infer One ? (One extends Order ? Omit<One, 'collector' | 'database'> : never) : never
+type What = Order extends infer One
+  ? One extends Order
+    ? Omit<One, 'collector' | 'harbour' | 'database'>
+    : never
+  : never
 
 /** Carries out an order in a process of its own. */
 async function inProcess(what: What): Promise<RunResult> {
-  const order = { collector: collector.url, database: join(folder, 'desk.db'), ...what }
+  const order = { collector: collector.url, harbour: harbour.url, database: join(folder, 'desk.db'), ...what }
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', PROGRAM, JSON.stringify(order)], {
     env: { ...process.env, NODE_OPTIONS: '', OTEL_PROCESS: '1' },
   })
@@ -40,8 +46,13 @@ async function inProcess(what: What): Promise<RunResult> {
 function treeOf(spans: readonly WireSpan[]): readonly string[] {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]))
   return spans
-    .map(({ parentSpanId, name }) => `${parentSpanId === SPAN ? 'request' : names.get(parentSpanId ?? '')} > ${name}`)
+    .map(({ parentSpanId, name }) => `${parentSpanId === SPAN ? 'request' : names.get(parentSpanId)} > ${name}`)
     .toSorted()
+}
+
+/** The spans of a name, as a `traceparent`. */
+function parentsNamed(name: string): readonly string[] {
+  return collector.spans.filter((span) => span.name === name).map(({ spanId }) => `00-${TRACE}-${spanId}-01`)
 }
 
 /** The answer to every question of a run. */
@@ -50,7 +61,7 @@ function answerOf({ interrupts = [] }: RunResult): Answers {
 }
 
 describe('one trace, over the wire', { timeout: 60_000 }, () => {
-  test('goes from a request through a router, a transfer and two sub-agents to their tools, and through a question to the answer in another process', async () => {
+  test('goes from a request through a router, a transfer and two sub-agents to their tools, one of an MCP server, and through a question to the answer in another process', async () => {
     const first = await inProcess({ query: 'Help.', ...CALLER })
     expect(first.outcome).toBe('interrupted')
     const second = await inProcess({ resume: answerOf(first) })
@@ -69,6 +80,8 @@ describe('one trace, over the wire', { timeout: 60_000 }, () => {
       'invoke_agent Left > execute_tool look',
       'invoke_agent Right > chat Right',
       'invoke_agent Right > chat Right',
+      'invoke_agent Right > chat Right',
+      'invoke_agent Right > execute_tool harbour_departures',
       'invoke_agent Right > execute_tool look',
       'invoke_agent Router > chat Router',
       'invoke_agent Router > execute_tool transfer_to_agent',
@@ -81,11 +94,20 @@ describe('one trace, over the wire', { timeout: 60_000 }, () => {
       'invoke_workflow Router > invoke_workflow Router',
       'request > invoke_workflow Router',
     ])
-    const looks = collector.spans.filter(({ name }) => name === 'execute_tool look')
-    expect(collector.requests.toSorted()).toEqual(looks.map(({ spanId }) => `00-${TRACE}-${spanId}-01`).toSorted())
+    expect(collector.spans.find(({ name }) => name === 'chat Router')?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'test',
+      'gen_ai.response.finish_reasons': ['tool-calls'],
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.response.time_to_first_chunk': expect.any(Number),
+    })
+    expect(collector.requests.toSorted()).toEqual(parentsNamed('execute_tool look').toSorted())
+    // A server is asked for its tools before a turn; only the call is inside one.
+    const [called] = parentsNamed('execute_tool harbour_departures')
+    const [around] = parentsNamed('execute_tool both')
+    expect(new Set(harbour.requests)).toEqual(new Set([around, called]))
     expect([...collector.metricNames].toSorted()).toEqual([
       'gen_ai.client.operation.duration',
-      'gen_ai.client.operation.time_per_output_chunk',
       'gen_ai.client.operation.time_to_first_chunk',
       'gen_ai.client.token.usage',
       'troupe.run.active',
@@ -107,7 +129,7 @@ describe('one trace, over the wire', { timeout: 60_000 }, () => {
     collector.spans.length = 0
     expect(await inProcess({ continue: true })).toMatchObject({ outcome: 'interrupted' })
     expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]))
-    const replayed = collector.spans.filter(({ attributes }) => attributes.some(({ key }) => key === 'troupe.replayed'))
+    const replayed = collector.spans.filter(({ attributes }) => attributes['troupe.replayed'])
     expect(replayed.map(({ name }) => name).slice(0, 3)).toEqual([
       'chat Router',
       'execute_tool transfer_to_agent',

@@ -1,42 +1,63 @@
-import { request } from 'node:http'
 import { context, metrics, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool, type FlowRunner, parallel, runner, setSubAgents } from '@troupe/flow'
-import { type Answers, defineTool, type ModelRequest, type Store, type ThreadRef, type Tool } from '@troupe/kernel'
+import {
+  type AgentHandler,
+  type Answers,
+  defineTool,
+  type ModelRequest,
+  type Store,
+  type ThreadRef,
+  type Tool,
+} from '@troupe/kernel'
+import { mcpTools } from '@troupe/mcp'
 import { otel } from '@troupe/otel'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { type ScriptedCall, type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 
-export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't1' }
+const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't1' }
 
 /** What a process does with the thread: it asks, answers, or goes on with the run of a process that died. */
 export type Order = {
   readonly collector: string
+  readonly harbour: string
   readonly database: string
   readonly traceparent?: string
   /** Dies in the tool `look`, once its request was answered. */
   readonly dies?: boolean
 } & ({ readonly query: string } | { readonly resume: Answers } | { readonly continue: true })
 
-/** A router, a specialist, and below it two sub-agents side by side, each with a tool that sends a request, and a tool that asks. */
-export function tracedDesk(store: Store, collector: string, dies = false): FlowRunner {
+/** What the desk works with. */
+interface DeskParts {
+  readonly store: Store
+  /** Where its tool `look` sends a request. */
+  readonly collector: string
+  /** The tools of an MCP server. */
+  readonly harbour: AgentHandler
+  readonly dies: boolean
+}
+
+/**
+ * A router, a specialist, and below it two sub-agents side by side, each with a tool that sends a request, one with an MCP tool too; and
+ * a tool that asks.
+ */
+function tracedDesk({ store, collector, harbour, dies }: DeskParts): FlowRunner {
   const tracing = otel()
-  const handlers = [tracing.handler]
   const look = defineTool({
     name: 'look',
     description: 'Looks it up.',
     parameters: { type: 'object' },
     effect: 'idempotent',
     invoke: async () => {
-      const answer = await fetched(`${collector}/looked-up`)
+      const { status } = await fetched(`${collector}/looked-up`)
       if (dies) process.kill(process.pid, 'SIGKILL')
-      return answer
+      return `status ${status}`
     },
   })
   const ask = defineTool({
@@ -46,7 +67,7 @@ export function tracedDesk(store: Store, collector: string, dies = false): FlowR
     invoke: (_, ctx) => ctx.interrupt<string>({ reason: 'input', message: 'Which one?' }),
   })
   /** Calls the first of its tools that has no result yet; with all of them it answers. */
-  const agentOf = (name: string, tools: readonly Tool[], calls: readonly ScriptedCall[]) => {
+  const agentOf = (name: string, tools: readonly Tool[], calls: readonly ScriptedCall[], more: AgentHandler[] = []) => {
     const turn = ({ messages }: ModelRequest): ScriptedTurn => {
       const next = calls.find(
         (call) => !messages.some((message) => message.role === 'tool' && message.name === call.name),
@@ -54,10 +75,12 @@ export function tracedDesk(store: Store, collector: string, dies = false): FlowR
       return next ? { toolCalls: [next] } : 'Done.'
     }
     const model = scriptedModel([turn], { name: `test:${name}`, repeat: true })
-    return chatModelAgent({ name, description: `${name}.`, model, tools, handlers })
+    return chatModelAgent({ name, description: `${name}.`, model, tools, handlers: [tracing.handler, ...more] })
   }
-  const helper = (name: string) => agentOf(name, [look], [{ name: 'look' }])
-  const both = agentTool(parallel({ name: 'Both', agents: [helper('Left'), helper('Right')] }), { name: 'both' })
+  const left = agentOf('Left', [look], [{ name: 'look' }])
+  const ferries = { name: 'harbour_departures', arguments: { to: 'Vitsund' } }
+  const right = agentOf('Right', [look], [{ name: 'look' }, ferries], [harbour])
+  const both = agentTool(parallel({ name: 'Both', agents: [left, right] }), { name: 'both' })
   const desk = agentOf('Desk', [both, ask], [{ name: 'both', arguments: { request: 'Look.' } }, { name: 'ask' }])
   const router = agentOf('Router', [], [{ name: 'transfer_to_agent', arguments: { agent_name: 'Desk' } }])
   return runner({
@@ -69,21 +92,15 @@ export function tracedDesk(store: Store, collector: string, dies = false): FlowR
 }
 
 /** Sends a request as an instrumented client does: with the active span as its parent. */
-function fetched(url: string): Promise<string> {
-  const headers: Record<string, string> = {}
-  propagation.inject(context.active(), headers)
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  request(url, { headers }, (response) => {
-    response.resume().on('end', () => resolve(`status ${response.statusCode}`))
-  })
-    .on('error', reject)
-    .end()
-  return promise
+function fetched(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  propagation.inject(context.active(), headers, { set: (carrier, key, value) => carrier.set(key, value) })
+  return fetch(url, { ...init, headers })
 }
 
 /** Carries out an order, exports its spans and metrics, and prints the result. */
 async function main(order: Order): Promise<void> {
-  const { collector, database, traceparent, dies } = order
+  const { collector, database, traceparent, dies = false } = order
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
   const exporter = new OTLPTraceExporter({ url: `${collector}/v1/traces` })
@@ -98,7 +115,8 @@ async function main(order: Order): Promise<void> {
   })
   metrics.setGlobalMeterProvider(meterProvider)
   const store = sqliteStore({ path: database })
-  const desk = tracedDesk(store, collector, dies)
+  const harbour = mcpTools({ servers: { harbour: { url: order.harbour, trusted: true, fetch: fetched } } })
+  const desk = tracedDesk({ store, collector, harbour, dies })
   const caller = propagation.extract(context.active(), traceparent === undefined ? {} : { traceparent })
   const session = { session: ANN }
   const run = context.with(caller, () => {
@@ -106,6 +124,7 @@ async function main(order: Order): Promise<void> {
     return 'resume' in order ? desk.resume(order.resume, session) : desk.continue(ANN, { busy: 'queue' })
   })
   const { outcome, text, interrupts } = await run
+  await harbour[Symbol.asyncDispose]()
   await Promise.all([provider.shutdown(), meterProvider.shutdown(), store[Symbol.asyncDispose]()])
   process.stdout.write(JSON.stringify({ outcome, text, interrupts }))
 }

@@ -16,6 +16,8 @@ export interface About {
   readonly tree: AgentNode
   /** Agents that are called as tools. */
   readonly tools: readonly { readonly name: string; readonly description: string }[]
+  /** The address of a trace, with `{traceId}` in it. */
+  readonly traceUrl?: string
 }
 
 /** A conversation in the list. */

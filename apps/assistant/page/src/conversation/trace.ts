@@ -21,6 +21,8 @@ export interface RunTrace {
   /** When it ended, or the time of its last event. */
   to: number
   outcome: 'running' | 'done' | 'waits' | 'stopped' | 'failed'
+  /** The id of its trace in OpenTelemetry. */
+  traceId?: string
   readonly spans: Span[]
 }
 
@@ -36,6 +38,8 @@ interface TraceEvent extends BaseEvent {
   readonly parentSubagentRunId?: string
   readonly outcome?: { readonly type: string; readonly pendingToolCallIds?: readonly string[] }
   readonly metadata?: { readonly error?: unknown }
+  readonly name?: string
+  readonly value?: { readonly traceId?: unknown }
 }
 
 /** The timeline of a conversation, made of its events. */
@@ -85,6 +89,9 @@ export class Trace {
         break
       case EventType.TOOL_CALL_RESULT:
         close(run, toolCallId, now, event.metadata?.error ? 'failed' : 'done')
+        break
+      case EventType.CUSTOM:
+        if (event.name === 'trace' && typeof event.value?.traceId === 'string') run.traceId = event.value.traceId
         break
       case EventType.RUN_FINISHED:
         this.#end(run, now, outcomeOf(event))

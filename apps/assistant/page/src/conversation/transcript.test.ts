@@ -163,6 +163,16 @@ describe('a trace', () => {
     expect(trace.active.size).toBe(0)
   })
 
+  it('has the id of its trace in OpenTelemetry, where there is one', () => {
+    const trace = new Trace()
+    const traced = event(EventType.CUSTOM, { name: 'trace', value: { traceId: 'f1' } })
+    const others = [event(EventType.CUSTOM, { name: 'trace', value: 1 }), event(EventType.CUSTOM, { name: 'progress' })]
+    for (const each of [started('r1'), ...others, finished(), started('r2'), traced, ...others, finished()]) {
+      trace.addEvent(each)
+    }
+    expect(trace.runs.map(({ traceId }) => traceId)).toEqual([undefined, 'f1'])
+  })
+
   it('has what waits, and who is at work', () => {
     const trace = new Trace()
     for (const each of [started('r1'), step('Chat'), ...call('c1', 'pay', {})]) trace.addEvent(each)

@@ -31,7 +31,7 @@ export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
   }
   const views: Record<Tab, () => ReactNode> = {
     List: () => <PackingList conversation={conversation} />,
-    Timeline: () => <Timeline trace={conversation.trace} tokens={conversation.tokens} />,
+    Timeline: () => <Timeline trace={conversation.trace} tokens={conversation.tokens} traceUrl={about?.traceUrl} />,
     Agents: () => about && <AgentTree about={about} trace={conversation.trace} />,
     Events: () => <RawEvents events={conversation.events} />,
     Allowed: () => <Grants conversation={conversation} />,

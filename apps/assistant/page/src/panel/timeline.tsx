@@ -9,14 +9,26 @@ const OUTCOMES: Record<RunTrace['outcome'], string> = {
   failed: 'failed',
 }
 
-/** The agents and tools of each run over time, with durations and tokens. */
-export function Timeline({ trace, tokens }: { readonly trace: Trace; readonly tokens: Tokens }) {
-  if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
-  return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} tokens={tokens} />).reverse()
+interface TimelineProps {
+  readonly trace: Trace
+  readonly tokens: Tokens
+  /** The address of a trace, with `{traceId}` in it. */
+  readonly traceUrl: string | undefined
 }
 
-function RunView({ run, number, tokens }: { run: RunTrace; number: number; tokens: Tokens }) {
-  const { spans, from, to, outcome } = run
+/** The agents and tools of each run over time, with durations and tokens. */
+export function Timeline({ trace, ...shown }: TimelineProps) {
+  if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
+  return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} {...shown} />).reverse()
+}
+
+interface RunViewProps extends Omit<TimelineProps, 'trace'> {
+  readonly run: RunTrace
+  readonly number: number
+}
+
+function RunView({ run, number, tokens, traceUrl }: RunViewProps) {
+  const { spans, from, to, outcome, traceId } = run
   const { input, output } = tokensOf(spans, tokens)
   return (
     <section className="run" aria-label={`Run ${number}`}>
@@ -26,6 +38,7 @@ function RunView({ run, number, tokens }: { run: RunTrace; number: number; token
           {OUTCOMES[outcome]} · {durationOf(to - from)}
           {input + output > 0 && ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`}
         </p>
+        {traceId !== undefined && <TraceId id={traceId} url={traceUrl} />}
       </header>
       <ol className="spans">
         {spans.map((span) => (
@@ -33,6 +46,15 @@ function RunView({ run, number, tokens }: { run: RunTrace; number: number; token
         ))}
       </ol>
     </section>
+  )
+}
+
+function TraceId({ id, url }: { id: string; url: string | undefined }) {
+  if (url === undefined) return <code className="trace-id">{id}</code>
+  return (
+    <a className="trace-id" href={url.replaceAll('{traceId}', id)} target="_blank" rel="noreferrer">
+      Trace {id}
+    </a>
   )
 }
 
