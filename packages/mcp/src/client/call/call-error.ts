@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { KernelError, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { isLost } from '../connection/lost-answers.ts'
 
 /** The error of a server that cannot be used now. */
 export function unavailable(server: string, cause: unknown, retryAfterMs?: number): KernelError {
@@ -34,6 +35,7 @@ export function didNotBegin(error: unknown): boolean {
 
 /** Whether the server answered that it cannot do it, or gave a result that cannot be used. */
 export function wasAnswered(error: unknown): boolean {
+  if (isLost(error)) return false
   return error instanceof ProtocolError || (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
 }
 
