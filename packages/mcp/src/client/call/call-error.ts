@@ -5,7 +5,7 @@ import { isLost } from '../connection/lost-answers.ts'
 
 /** The error of a server that cannot be used now. */
 export function unavailable(server: string, cause: unknown, retryAfterMs?: number): KernelError {
-  const error = KernelError.is(cause) ? cause : undefined
+  const error = ownError(cause)
   if (error && error.code !== 'MCP_UNAVAILABLE') return error
   const message = error?.message ?? `mcp server ${server}: cannot be reached, ${reasonOf(cause)}`
   return new KernelError('MCP_UNAVAILABLE', message, {
@@ -13,6 +13,12 @@ export function unavailable(server: string, cause: unknown, retryAfterMs?: numbe
     retryable: true,
     details: { server, ...(retryAfterMs !== undefined && { retryAfterMs }) },
   })
+}
+
+/** Our own error behind those of the SDK. */
+function ownError(error: unknown): KernelError | undefined {
+  if (KernelError.is(error)) return error
+  return error instanceof Error ? ownError(error.cause) : undefined
 }
 
 /** What went wrong, with the cause behind it. */
@@ -26,7 +32,7 @@ export function reasonOf(error: unknown): string {
 export function didNotBegin(error: unknown): boolean {
   if (error instanceof SdkHttpError) return [401, 403, 404, 405, 429].includes(error.status)
   if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected
-  if (KernelError.is(error, 'MCP_ADDRESS_REFUSED')) return true
+  if (ownError(error)?.code === 'MCP_ADDRESS_REFUSED') return true
   const { cause, message } = error as Error
   if (message === 'Not connected') return true
   const code = (cause as { readonly code?: unknown } | undefined)?.code
