@@ -9,7 +9,9 @@ it.each(REVISIONS)(
   'an agent passes every required scenario for clients: %s',
   async (revision) => {
     const results = await runSuite('client', revision, ['--command', service.command])
-    expect(results.filter(({ passed }) => !passed)).toEqual([])
+    const failed = results.filter(({ passed }) => !passed)
+    const names = failed.map(({ scenario }) => scenario)
+    expect(names, failed.map(({ output }) => output).join('\n')).toEqual([])
     expect(results.flatMap(({ warnings }) => warnings)).toEqual([])
     expect(results).toHaveLength(REQUIRED.client[revision])
   },

@@ -27,7 +27,16 @@ export async function runScenario({ name, url, context }: Scenario): Promise<rea
   const lines: string[] = []
   const given = JSON.parse(context) as ScenarioContext
   await using tools = mcpTools({
-    servers: { it: { url, trusted: true, prefix: '', ...(name.startsWith('auth/') && { auth: authOf(given) }) } },
+    // All scenarios begin at once, so one may wait for its turn.
+    servers: {
+      it: {
+        url,
+        trusted: true,
+        prefix: '',
+        connectTimeoutMs: 120_000,
+        ...(name.startsWith('auth/') && { auth: authOf(given) }),
+      },
+    },
     client: { name: 'troupe-conformance', version: '1.0.0' },
     report: (report) => lines.push(JSON.stringify(report)),
   })

@@ -12,7 +12,9 @@ it.each(REVISIONS)(
   'a server passes every required scenario for servers: %s',
   async (revision) => {
     const results = await runSuite('server', revision, ['--url', server.url])
-    expect(results.filter(({ passed }) => !passed)).toEqual([])
+    const failed = results.filter(({ passed }) => !passed)
+    const names = failed.map(({ scenario }) => scenario)
+    expect(names, failed.map(({ output }) => output).join('\n')).toEqual([])
     expect(results.flatMap(({ warnings }) => warnings)).toEqual(WARNINGS[revision])
     expect(results).toHaveLength(REQUIRED.server[revision])
   },

@@ -15,7 +15,7 @@ it('restarts of a server over stdio leave nothing, and no call is made twice', a
 })
 
 it('restarts of a server over HTTP leave nothing on either side, and no call is made twice', async () => {
-  const { calls, left } = await restartHttpServer(6)
+  const { calls, left } = await restartHttpServer(4)
   expect(calls).toMatchObject(NEVER)
   const onServer = { serverSessions: 0, serverCalls: 0, serverStreams: 0, serverSockets: 0, serverListeners: 0 }
   expect(left).toEqual({ ...NOTHING, ...onServer })
