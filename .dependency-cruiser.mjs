@@ -13,12 +13,12 @@ export default {
     {
       name: 'plugin-imports-kernel-only',
       comment:
-        'What one plugin needs of another is a kernel contract. The two stores bundle store-sql: the one exception.',
+        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http: no other exceptions.',
       severity: 'error',
       from: { path: '^packages/(?!kernel/)([^/]+)/src/', pathNot: tests },
       to: {
         path: '^packages/',
-        pathNot: ['^packages/kernel/', '^packages/$1/', ...['store-sql'].map((name) => `^packages/${name}/`)],
+        pathNot: ['^packages/kernel/', '^packages/$1/', ...['http', 'store-sql'].map((name) => `^packages/${name}/`)],
       },
     },
     {
@@ -27,6 +27,23 @@ export default {
       severity: 'error',
       from: { path: '^packages/', pathNot: '^packages/store-(sql|sqlite|postgres)/' },
       to: { path: '^packages/store-sql/' },
+    },
+    {
+      name: 'http-is-for-the-servers',
+      comment: 'http is private and bundled into ag-ui and mcp alone.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/(http|ag-ui|mcp)/' },
+      to: { path: '^packages/http/' },
+    },
+    {
+      name: 'node-is-for-node-entries',
+      comment: 'What runs in workers and browsers must not get what needs node:http.',
+      severity: 'error',
+      from: {
+        path: '^packages/',
+        pathNot: ['^packages/http/src/node', '/node(/|\\.ts$)', '/(to-node-listener|ag-ui-server)\\.ts$', tests],
+      },
+      to: { path: '^packages/http/src/node' },
     },
     {
       name: 'tests-import-testkit-at-most',

@@ -14,6 +14,8 @@ beforeEach(() => {
     'package.json': '{ "type": "module" }',
     'packages/kernel/src/index.ts': 'export const kernel = 1\n',
     'packages/flow/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
+    'packages/http/src/index.ts': 'export const http = 1\n',
+    'packages/http/src/node.ts': 'export const node = 1\n',
     'packages/store-sql/src/index.ts': 'export const sql = 1\n',
     'packages/testkit/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
     'tests/docs/guide.fixture.ts': 'export const guide = 1\n',
@@ -72,6 +74,8 @@ describe('layering', () => {
       { 'packages/flow/src/index.ts': "import type { kernel } from '../../testkit/src/index.ts'\n" },
     ],
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
+    ['http-is-for-the-servers', { 'packages/flow/src/index.ts': "import '../../http/src/index.ts'\n" }],
+    ['node-is-for-node-entries', { 'packages/mcp/src/index.ts': "import '../../http/src/node.ts'\n" }],
     ['tests-import-testkit-at-most', { 'packages/testkit/src/a.test.ts': "import '../../flow/src/index.ts'\n" }],
     [
       'fixtures-are-for-tests',
@@ -98,12 +102,14 @@ describe('layering', () => {
     expect(broken()).toContain(rule)
   })
 
-  it('lets a test use the testkit, the stores bundle store-sql, and apps share apps/setup', () => {
+  it('lets a test use the testkit, the stores bundle store-sql, the servers http, and apps share apps/setup', () => {
     plant({
       'apps/setup/src/index.ts': "export { kernel } from '../../../packages/kernel/src/index.ts'\n",
       'apps/console/src/config.ts': "import '../../setup/src/index.ts'\n",
       'packages/flow/src/a.test.ts': "import '../../testkit/src/index.ts'\nimport 'zod'\n",
       'packages/store-sqlite/src/index.ts': "import '../../store-sql/src/index.ts'\n",
+      'packages/ag-ui/src/index.ts': "import '../../http/src/index.ts'\n",
+      'packages/ag-ui/src/node.ts': "import '../../http/src/node.ts'\n",
     })
     expect(broken()).toEqual([])
   })

@@ -22,6 +22,8 @@ const budgets: Readonly<Record<string, number>> = {
   'a turn with otel(), without an SDK': 2.6,
   'a turn with otel(), with a batching SDK': 8.5,
   'a call of an MCP tool, beside the SDK alone': 3.4,
+  'a call to an MCP server, 2026-07-28, beside the SDK alone': 6.4,
+  'a call to an MCP server, in a session, beside the SDK alone': 8,
   'a delta as AG-UI, on a thread in memory': 3.5,
   'a delta over HTTP, on a thread in memory': 1.5,
   'a delta over HTTP, on a thread in SQLite': 2.6,

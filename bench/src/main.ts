@@ -10,6 +10,7 @@ import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
+import { mcpServerWorkloads } from './workloads/mcp-server-workloads.ts'
 import { mcpWorkloads } from './workloads/mcp-workloads.ts'
 import { otelWorkloads } from './workloads/otel-workloads.ts'
 import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
@@ -33,8 +34,8 @@ const all = {
   OpenTelemetry: otelWorkloads(),
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
-  // The hand-written side is the client of the SDK alone.
-  MCP: mcp.workloads,
+  // The hand-written side is the client of the SDK alone, or its server.
+  MCP: [...mcp.workloads, ...(await mcpServerWorkloads())],
 }
 if (check) {
   // The hand-written side is a server of its own.

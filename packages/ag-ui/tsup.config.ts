@@ -4,7 +4,9 @@ export default defineConfig({
   entry: ['src/index.ts', 'src/client.ts', 'src/node.ts', 'src/verify.ts'],
   format: 'esm',
   target: 'node22',
-  dts: true,
+  // With its types, because the package is private.
+  dts: { resolve: ['@troupe/http', /^\./] },
   clean: true,
+  noExternal: ['@troupe/http'],
   removeNodeProtocol: false,
 })

@@ -4,7 +4,9 @@ export default defineConfig({
   entry: { index: 'src/index.ts', server: 'src/server/index.ts', 'server-node': 'src/server/node.ts' },
   format: 'esm',
   target: 'node22',
-  dts: true,
+  // With its types, because the package is private.
+  dts: { resolve: ['@troupe/http', /^\./] },
   clean: true,
+  noExternal: ['@troupe/http'],
   removeNodeProtocol: false,
 })

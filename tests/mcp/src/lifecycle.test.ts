@@ -5,7 +5,6 @@ import { mcpTools } from '@troupe/mcp'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
 import { childrenOf } from './children.ts'
-import { restartUnderLoad } from './restarts.ts'
 import { HttpFixture, statefulDesk, statelessDesk } from './servers/desk-http.ts'
 
 // Each test starts processes, which takes longer on a busy machine.
@@ -84,9 +83,4 @@ it.each(['stateful', 'both'] as const)('a call that is aborted is cancelled at t
   stop.abort()
   expect(await done).toMatchObject({ name: 'AbortError' })
   await expect.poll(() => notes(), { timeout: 10_000 }).toEqual(['wait begins', 'wait cancelled'])
-})
-
-it('restarts of a server under load leave no process, and no call is made twice', async () => {
-  const report = await restartUnderLoad(3)
-  expect(report).toMatchObject({ restarts: 3, replayed: 0, processes: 0, listeners: 0, sockets: 0 })
 })

@@ -1,14 +1,14 @@
 import type { AgentEvent, Interrupt } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { type McpReport, type McpTokenStore, mcpTools, memoryTokens } from '@troupe/mcp'
+import { type McpAuth, type McpReport, type McpTokenStore, mcpTools, memoryTokens } from '@troupe/mcp'
 import { expect, it } from 'vitest'
 import { runnerFor, SESSION } from './agent.fixture.ts'
 import { SignInDesk } from './servers/sign-in-desk.ts'
 
 const ECHO = [[{ name: 'desk_echo', arguments: { text: 'Hi' } }]]
 
-function handlerFor(desk: SignInDesk, tokens: McpTokenStore, reports: McpReport[] = []) {
-  const auth = { redirectUrl: 'https://app.test/signed-in' }
+function handlerFor(desk: SignInDesk, tokens: McpTokenStore, reports: McpReport[] = [], client?: McpAuth['client']) {
+  const auth = { redirectUrl: 'https://app.test/signed-in', ...(client && { client }) }
   return mcpTools({
     servers: { desk: { url: 'https://desk.test/mcp', trusted: true, auth, fetch: desk.fetch } },
     tokens,
@@ -90,4 +90,26 @@ it.each([
   expect(outcome).toBe('complete')
   expect(reports).toMatchObject([{ type: 'unavailable', error: { code: 'MCP_SIGN_IN_FAILED' } }])
   expect(desk.requests).not.toContain('POST sign-in.test/token')
+})
+
+it("the secret of the app's own client goes to the sign-in server that got it first, and to no other", async () => {
+  const desk = new SignInDesk()
+  const tokens = memoryTokens()
+  const own = { id: 'app-1', secret: 'of-the-app' }
+  await using first = handlerFor(desk, tokens, [], own)
+  const { query, resume } = runnerFor(first, ECHO)
+  const { interrupts } = await query('Go', { session: SESSION })
+  const redirectedTo = desk.visit(pageOf(interrupts))
+  await resume({ [idOf(interrupts)]: { redirectedTo } }, { session: SESSION })
+  expect(desk.secrets).toEqual(['sign-in.test'])
+
+  desk.moveSignIn()
+  const reports: McpReport[] = []
+  await using second = handlerFor(desk, tokens, reports, own)
+  const again = await runnerFor(second, ECHO).query('Go', { session: { ...SESSION, threadId: 't2' } })
+  expect(again.outcome).toBe('complete')
+  expect(reports).toMatchObject([{ type: 'unavailable', error: { code: 'MCP_SIGN_IN_FAILED' } }])
+  expect(desk.requests.filter((request) => request.startsWith('POST other-sign-in.test'))).toEqual([])
+  expect(desk.secrets).toEqual(['sign-in.test'])
+  expect(await tokens.read(SESSION, 'desk')).not.toContain('of-the-app')
 })

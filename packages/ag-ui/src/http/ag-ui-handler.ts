@@ -1,4 +1,5 @@
 import type { AgentCapabilities } from '@ag-ui/core'
+import { type CorsOptions, checkCors } from '@troupe/http'
 import { type Awaitable, KernelError, type Owner, type RunContext, type Store, type ThreadRef } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import { AgUiAgent } from '../agent/ag-ui-agent.ts'
@@ -9,7 +10,7 @@ import { reportToConsole } from '../report-to-console.ts'
 import { Executions, MAX_EXECUTIONS } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
-import { allowOrigin, type CorsOptions, checkCors, preflight } from './cors.ts'
+import { allowOrigin, preflight } from './cors.ts'
 import { OpenStreams } from './open-streams.ts'
 import { refusalOf, refuse } from './refuse.ts'
 import { findRoute, type Route, type RouteContext } from './route.ts'
@@ -206,7 +207,7 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   const policiesOfLost: readonly unknown[] = [undefined, 'continue', 'ask', 'leave']
   checkOption(policiesOfLost.includes(lostRuns), WHO, 'lostRuns must be continue, ask or leave', lostRuns)
   const { assumedVersion = ASSUMED_VERSION } = options
-  if (options.cors !== undefined) checkCors(options.cors)
+  if (options.cors !== undefined) checkCors(`${WHO}: cors`, options.cors)
   checkOption(isVersion(assumedVersion), WHO, 'assumedVersion must be a version like 0.0.59', assumedVersion)
   checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {

@@ -1,5 +1,5 @@
+import { readJson } from '@troupe/http'
 import { MAX_TITLE } from '@troupe/kernel/store'
-import { readJson } from './read-json.ts'
 import { invalid } from './thread-pages.ts'
 
 /** More than the longest title has in JSON. */

@@ -7,6 +7,7 @@ import type { McpReport } from './settings/report.ts'
 import { SignIns } from './sign-in/sign-ins.ts'
 import type { Offer } from './tools/catalog.ts'
 import { Catalogs } from './tools/catalogs.ts'
+import { toolName } from './tools/tool-name.ts'
 
 /** A handler that gives an agent the tools of MCP servers, and owns the connections to them. */
 export type McpTools = AgentHandler & AsyncDisposable
@@ -53,7 +54,7 @@ async function offerOf(
   }
 }
 
-/** Contract: a tool whose name is taken is left out, as the model could not tell the two apart. */
+/** Contract: a tool whose name is taken gets that of its server before it, as the model could not tell the two apart. */
 function add(
   { tools, instructions }: Offer,
   config: AgentConfig,
@@ -62,8 +63,13 @@ function add(
 ): void {
   const taken = new Set(config.tools.map(({ tool }) => tool.name))
   for (const tool of tools) {
-    if (taken.has(tool.name)) report({ type: 'tool-skipped', server, tool: tool.name, reason: 'the name is taken' })
-    else config.tools.push({ tool, returnDirectly: false })
+    const name = [tool.name, toolName(`${server}_`, tool.name)].find((each) => !taken.has(each))
+    if (name === undefined) {
+      report({ type: 'tool-skipped', server, tool: tool.name, reason: 'the name is taken' })
+      continue
+    }
+    taken.add(name)
+    config.tools.push({ tool: name === tool.name ? tool : { ...tool, name }, returnDirectly: false })
   }
   if (instructions === undefined) return
   config.instruction += `\n\nThe tools of ${server} come with these notes of their maker:\n${instructions}`

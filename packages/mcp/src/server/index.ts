@@ -1,5 +1,5 @@
+export type { CorsOptions } from '@troupe/http'
 export type { RunnerOf } from './call/offered-tool.ts'
-export type { CorsOptions } from './http/cors.ts'
 export type { McpHandler } from './mcp-server.ts'
 export { mcpServer } from './mcp-server.ts'
 export type { McpServerLimits, McpServerOptions, McpVisitor } from './mcp-server-options.ts'

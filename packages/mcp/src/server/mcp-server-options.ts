@@ -1,4 +1,5 @@
 import type { McpServer } from '@modelcontextprotocol/server'
+import { type CorsOptions, checkCors } from '@troupe/http'
 import type {
   Agent,
   Awaitable,
@@ -13,7 +14,6 @@ import type {
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { RunnerOf } from './call/offered-tool.ts'
-import { type CorsOptions, checkCors } from './http/cors.ts'
 
 /** The user who sent a request. */
 export interface McpVisitor {
@@ -135,7 +135,7 @@ export function checkServerOptions(options: McpServerOptions): Required<McpServe
     owner,
   )
   checkOption(typeof store?.threads?.get === 'function', WHO, 'store must be the Store of the runners', store)
-  if (cors !== undefined) checkCors(cors)
+  if (cors !== undefined) checkCors(`${WHO}: cors`, cors)
   const limits = { ...LIMITS, ...options.limits }
   const { maxConcurrentExecutions = 1, maxExecutionsPerUser = 1, executionTimeoutMs = 1 } = options
   for (const [name, value] of Object.entries({

@@ -5,13 +5,13 @@ import {
   isLegacyRequest,
   type McpServer,
 } from '@modelcontextprotocol/server'
+import { readJson } from '@troupe/http'
 import { KernelError } from '@troupe/kernel'
 import { checkOption, nextMacrotask, safeReport, systemClock } from '@troupe/kernel/kit'
 import { type OfferedTool, offeredAgent, offeredTool, type RunnerOf } from './call/offered-tool.ts'
 import { RunningCalls } from './call/running-calls.ts'
 import { allowOrigin, checkOrigin, preflight } from './http/cors.ts'
 import { isForClients, refuse } from './http/json-rpc-error.ts'
-import { readJson } from './http/read-json.ts'
 import { Sessions } from './http/sessions.ts'
 import { Streams, whenEnded } from './http/streams.ts'
 import { checkServerOptions, type McpServerOptions, type McpVisitor } from './mcp-server-options.ts'
@@ -87,7 +87,7 @@ export function mcpServer(options: McpServerOptions): McpHandler {
     checkOrigin(request, cors, authenticate !== undefined)
     const preflighted = cors && preflight(request)
     if (preflighted) return preflighted
-    if (!METHODS.has(request.method)) throw new KernelError('METHOD_NOT_ALLOWED', 'Method not allowed.')
+    if (!METHODS.has(request.method)) throw new KernelError('METHOD_NOT_ALLOWED', 'This method is not supported.')
     // What is under way in a session may still be answered, cancelled or closed.
     if (stopping && !request.headers.has('mcp-session-id')) {
       throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')

@@ -4,11 +4,11 @@ import type { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { serveStdio } from '@troupe/mcp/server/node'
 import { describe, expect, it } from 'vitest'
-import { type ConnectOptions, clientOf, GENERATIONS, type Generation, served } from './served.fixture.ts'
+import { clientOf, GENERATIONS, type Generation, served } from './served.fixture.ts'
 
 const PROGRAM = fileURLToPath(new URL('stdio-server.ts', import.meta.url))
 
-async function connect(generation: Generation, options: ConnectOptions = {}) {
+async function connect(generation: Generation) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: ['--no-warnings', PROGRAM],
@@ -18,29 +18,15 @@ async function connect(generation: Generation, options: ConnectOptions = {}) {
   transport.stderr?.on('data', (chunk) => {
     stderr += chunk
   })
-  const client: Client = clientOf(generation, options)
+  const client: Client = clientOf(generation)
   await client.connect(transport)
   const { pid } = transport
   return { client, transport, pid, stderr: () => stderr }
 }
 
 describe.each(GENERATIONS)('a child over stdio, %s', (generation) => {
-  it('serves tools, agents and questions, and ends with its client', async () => {
-    const answer = () => ({ action: 'accept', content: { answer: '19:30' } })
-    const { client, transport, stderr } = await connect(generation, { answer })
-    const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(['host', 'add', 'wait'])
-    const sum = await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } })
-    expect(sum.structuredContent).toEqual({ sum: 5 })
-    const booked = await client.callTool({ name: 'host', arguments: { message: 'Book' } })
-    expect(booked.content).toMatchObject([{ text: 'It said: "A table for 4 at 19:30."' }, {}])
-    const ended = once(transport.stderr as never, 'close')
-    await client.close()
-    await ended
-    expect(stderr()).toBe('ended\n')
-  })
-
-  it('a cancelled call stops, and so does one whose client has left', async () => {
+  // `own-server` has the calls, questions and progress of a child.
+  it('a cancelled call stops, so does one whose client has left, and then the child ends', async () => {
     const { client, transport, stderr } = await connect(generation)
     const leave = new AbortController()
     const said = once(transport.stderr as never, 'data')

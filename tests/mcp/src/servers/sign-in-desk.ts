@@ -4,6 +4,7 @@ import { statelessDesk } from './desk-http.ts'
 
 const DESK = 'https://desk.test'
 const SIGN_IN = 'https://sign-in.test'
+const OTHER_SIGN_IN = 'https://other-sign-in.test'
 
 /** Two servers without a network. Contract: every token that they give begins with `secret-`. */
 export class SignInDesk {
@@ -13,6 +14,16 @@ export class SignInDesk {
   readonly #valid = new Set<string>()
   #challenge = ''
   #count = 0
+
+  /** The secrets of clients that were sent to each sign-in server. */
+  readonly secrets: string[] = []
+  #signIn = SIGN_IN
+
+  /** Says that another sign-in server is in charge from now on. */
+  moveSignIn(): void {
+    this.#signIn = OTHER_SIGN_IN
+    this.#valid.clear()
+  }
 
   /** Makes every access token invalid; refresh tokens stay. */
   expire(): void {
@@ -25,13 +36,19 @@ export class SignInDesk {
     if (url.href === `${DESK}/mcp`) return this.#answerDesk(request)
     this.requests.push(`${request.method} ${url.host}${url.pathname}`)
     if (url.href === `${DESK}/.well-known/oauth-protected-resource/mcp`) {
-      return Response.json({ resource: `${DESK}/mcp`, authorization_servers: [SIGN_IN] })
+      return Response.json({ resource: `${DESK}/mcp`, authorization_servers: [this.#signIn] })
     }
-    if (url.href === `${SIGN_IN}/.well-known/oauth-authorization-server`) return Response.json(METADATA)
-    if (url.href === `${SIGN_IN}/register`) {
+    const metadata = metadataOf(url.origin)
+    if (url.pathname === '/.well-known/oauth-authorization-server') return Response.json(metadata)
+    if (url.href === metadata.registration_endpoint) {
       return Response.json({ ...((await request.json()) as object), client_id: 'client-1' }, { status: 201 })
     }
-    if (url.href === `${SIGN_IN}/token`) return this.#token(new URLSearchParams(await request.text()))
+    if (url.href === metadata.token_endpoint) {
+      const form = new URLSearchParams(await request.text())
+      const basic = atob(request.headers.get('authorization')?.split(' ')[1] ?? '')
+      if (form.has('client_secret') || basic !== '') this.secrets.push(url.host)
+      return this.#token(form)
+    }
     return new Response(null, { status: 404 })
   }
 
@@ -62,12 +79,14 @@ export class SignInDesk {
   }
 }
 
-const METADATA = {
-  issuer: SIGN_IN,
-  authorization_endpoint: `${SIGN_IN}/authorize`,
-  token_endpoint: `${SIGN_IN}/token`,
-  registration_endpoint: `${SIGN_IN}/register`,
-  response_types_supported: ['code'],
-  code_challenge_methods_supported: ['S256'],
-  token_endpoint_auth_methods_supported: ['none'],
+function metadataOf(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    registration_endpoint: `${issuer}/register`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
+  }
 }

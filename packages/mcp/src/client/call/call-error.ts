@@ -1,10 +1,11 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { KernelError, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { isLost } from '../connection/lost-answers.ts'
 
 /** The error of a server that cannot be used now. */
 export function unavailable(server: string, cause: unknown, retryAfterMs?: number): KernelError {
-  const error = KernelError.is(cause) ? cause : undefined
+  const error = ownError(cause)
   if (error && error.code !== 'MCP_UNAVAILABLE') return error
   const message = error?.message ?? `mcp server ${server}: cannot be reached, ${reasonOf(cause)}`
   return new KernelError('MCP_UNAVAILABLE', message, {
@@ -12,6 +13,12 @@ export function unavailable(server: string, cause: unknown, retryAfterMs?: numbe
     retryable: true,
     details: { server, ...(retryAfterMs !== undefined && { retryAfterMs }) },
   })
+}
+
+/** Our own error behind those of the SDK. */
+function ownError(error: unknown): KernelError | undefined {
+  if (KernelError.is(error)) return error
+  return error instanceof Error ? ownError(error.cause) : undefined
 }
 
 /** What went wrong, with the cause behind it. */
@@ -25,7 +32,7 @@ export function reasonOf(error: unknown): string {
 export function didNotBegin(error: unknown): boolean {
   if (error instanceof SdkHttpError) return [401, 403, 404, 405, 429].includes(error.status)
   if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected
-  if (KernelError.is(error, 'MCP_ADDRESS_REFUSED')) return true
+  if (ownError(error)?.code === 'MCP_ADDRESS_REFUSED') return true
   const { cause, message } = error as Error
   if (message === 'Not connected') return true
   const code = (cause as { readonly code?: unknown } | undefined)?.code
@@ -34,6 +41,7 @@ export function didNotBegin(error: unknown): boolean {
 
 /** Whether the server answered that it cannot do it, or gave a result that cannot be used. */
 export function wasAnswered(error: unknown): boolean {
+  if (isLost(error)) return false
   return error instanceof ProtocolError || (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
 }
 

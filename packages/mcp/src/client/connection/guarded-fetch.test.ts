@@ -19,6 +19,11 @@ it.each([
   'http://[::ffff:127.0.0.1]/',
   'http://[::ffff:7f00:1]/',
   'http://[64:ff9b::7f00:1]/',
+  'http://[64:ff9b:1::7f00:1]/',
+  'http://[::127.0.0.1]/',
+  'http://[2002:7f00:1::]/',
+  'http://[2001:0:7f00:1::]/',
+  'http://[fec0::1]/',
   'http://2130706433/',
   'http://0x7f.1/',
 ])('refuses the private address %s', async (url) => {

@@ -30,10 +30,15 @@ for (const [address, bits] of [
 ] as const)
   PRIVATE.addSubnet(address, bits, 'ipv4')
 for (const [address, bits] of [
-  ['::', 127],
+  // `::` and addresses that stand for others: of IPv4, of NAT64, Teredo and 6to4.
+  ['::', 96],
   ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['2001::', 32],
+  ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
+  ['fec0::', 10],
   ['ff00::', 8],
 ] as const)
   PRIVATE.addSubnet(address, bits, 'ipv6')

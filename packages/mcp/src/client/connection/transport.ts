@@ -5,6 +5,7 @@ import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextp
 import type { Owner } from '@troupe/kernel'
 import type { McpCommand, McpUrl } from '../settings/mcp-server.ts'
 import { guardedFetch } from './guarded-fetch.ts'
+import { endLostRequests } from './lost-answers.ts'
 
 const MAX_MESSAGE_BYTES = 10_000_000
 
@@ -48,11 +49,12 @@ export async function httpTransport(
   authProvider: OAuthClientProvider | undefined,
 ): Promise<Transport> {
   const { url, headers = {} } = server
-  return new StreamableHTTPClientTransport(new URL(url), {
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: httpFetch(name, server),
     requestInit: { headers: typeof headers === 'function' ? await headers(owner) : headers },
     ...(authProvider && { authProvider }),
   })
+  return endLostRequests(transport)
 }
 
 /** The `fetch` for everything that is asked of a server and of those that sign its users in. */

@@ -6,7 +6,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
-import type { Owner } from '@troupe/kernel'
+import { KernelError, type Owner } from '@troupe/kernel'
 import type { McpAuth, McpTokenStore } from '../settings/mcp-auth.ts'
 
 /** What is kept of the sign-in of one owner to one server. */
@@ -77,12 +77,30 @@ export class OwnerSignIn implements OAuthClientProvider {
 
   async clientInformation(ctx?: OAuthClientInformationContext): Promise<StoredOAuthClientInformation | undefined> {
     const { client } = this.#auth
-    if (client) return { client_id: client.id, ...(client.secret !== undefined && { client_secret: client.secret }) }
-    return ofIssuer((await this.#read()).client, ctx)
+    const saved = (await this.#read()).client
+    return client ? this.#ownClient(client, saved, ctx) : ofIssuer(saved, ctx)
   }
 
+  /** The client that the app has registered. Contract: belongs to the sign-in server that it was shown to first, and throws for any other. */
+  #ownClient(
+    { id, secret }: NonNullable<McpAuth['client']>,
+    saved: StoredOAuthClientInformation | undefined,
+    ctx: OAuthClientInformationContext | undefined,
+  ): StoredOAuthClientInformation {
+    const issuer = saved?.client_id === id ? saved.issuer : undefined
+    const own = { client_id: id, ...(secret !== undefined && { client_secret: secret }), ...(issuer && { issuer }) }
+    if (ofIssuer(own, ctx)) return own
+    const why = `now signs in at ${ctx?.issuer}, and the client in auth belongs to ${issuer}; if that is right, empty its entries in the token store`
+    throw new KernelError('MCP_SIGN_IN_FAILED', `mcp server ${this.#server}: ${why}`, {
+      details: { server: this.#server },
+    })
+  }
+
+  /** Contract: of the client that the app has registered, only its sign-in server is kept. */
   async saveClientInformation(client: StoredOAuthClientInformation): Promise<void> {
-    await this.#change((saved) => ({ ...saved, client }))
+    const { client_id, issuer } = client
+    const kept = this.#auth.client ? { client_id, ...(issuer && { issuer }) } : client
+    await this.#change((saved) => ({ ...saved, client: kept }))
   }
 
   async tokens(ctx?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {

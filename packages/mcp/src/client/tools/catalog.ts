@@ -96,18 +96,25 @@ export class Catalog {
     if (resources && capabilities.resources) found.push(...resourceTools(prefix, server, calls))
     if (!prompts || !capabilities.prompts) return found
     const listed = await client.listPrompts(undefined, { timeout: connectTimeoutMs, cacheMode: 'refresh' })
+    this.#checkCount('prompts', listed.prompts.length)
     return [...found, ...listed.prompts.map((prompt) => promptTool(prompt, prefix, server, calls))]
+  }
+
+  #checkCount(what: string, count: number): void {
+    const { name, server } = this.#options.link
+    const { maxTools = 500 } = server
+    if (count <= maxTools) return
+    const advice = what === 'tools' ? '; choose some with `allow`' : ''
+    const message = `mcp server ${name}: offers ${count} ${what}, more than ${maxTools}${advice}`
+    throw new KernelError('MCP_UNAVAILABLE', message, { details: { server: name } })
   }
 
   #toolsOf(definitions: readonly Definition[]): readonly Tool[] {
     const { link, calls, report } = this.#options
     const { name, server } = link
-    const { maxTools = 500, prefix = `${name}_` } = server
+    const { prefix = `${name}_` } = server
     const chosen = definitions.filter((definition) => isChosen(definition, server))
-    if (chosen.length > maxTools) {
-      const message = `mcp server ${name}: offers ${chosen.length} tools, more than ${maxTools}; choose some with \`allow\``
-      throw new KernelError('MCP_UNAVAILABLE', message, { details: { server: name } })
-    }
+    this.#checkCount('tools', chosen.length)
     const tools = new Map<string, Tool>()
     for (const definition of chosen) {
       this.#compare(definition)

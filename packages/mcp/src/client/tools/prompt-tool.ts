@@ -17,7 +17,10 @@ export function promptTool(prompt: Prompt, prefix: string, { trusted = false }: 
     parameters: {
       type: 'object',
       properties: Object.fromEntries(
-        fields.map((field) => [field.name, { type: 'string', description: field.description ?? field.name }]),
+        fields.map(({ name, description = name }) => [
+          name,
+          { type: 'string', description: description.slice(0, MAX_DESCRIPTION) },
+        ]),
       ),
       required: fields.flatMap((field) => (field.required ? [field.name] : [])),
     },

@@ -7,10 +7,14 @@ import { ProgressLines } from './progress.ts'
 import { callTool } from './tool-call.ts'
 
 const MAX_DESCRIPTION = 4000
+/** A schema has descriptions too. */
+const MAX_SCHEMA = 100_000
 
 /** A tool of a server as a tool of an agent. Contract: throws for a definition that no model could use. */
 export function serverTool(definition: Definition, name: string, server: McpServer, calls: ServerCalls): Tool {
   const { description = '', title, annotations, inputSchema } = definition
+  if (JSON.stringify(inputSchema).length > MAX_SCHEMA)
+    throw new Error(`its schema has more than ${MAX_SCHEMA} characters`)
   const { kind, effect } = server.trusted ? trustedEffects(annotations) : UNTRUSTED
   const asks = approvalOf(definition.name, server)
   const displayName = title ?? annotations?.title

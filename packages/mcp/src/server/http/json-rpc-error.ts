@@ -11,6 +11,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['USER_LIMIT', 429],
   ['EXECUTION_LIMIT', 503],
   ['SERVER_STOPPING', 503],
+  ['BODY_ALREADY_READ', 500],
 ])
 /** The codes of JSON-RPC, and that of servers for what is refused before it is a call. */
 const PARSE_ERROR = -32_700
@@ -28,11 +29,12 @@ export function refuse(error: unknown): Response {
   if (!isForClients(error)) return respond(500, INTERNAL_ERROR, 'Internal error', { code: 'AGENT_ERROR' })
   const { code, message, details } = error
   const status = STATUS.get(code) ?? 500
-  return respond(status, rpcCode(code, details.parse === true), message, { code })
+  return respond(status, rpcCode(code, details.issues !== undefined), message, { code })
 }
 
-function rpcCode(code: string, parse: boolean): number {
-  if (parse) return PARSE_ERROR
+/** Contract: only a body that is not JSON has issues. */
+function rpcCode(code: string, hasIssues: boolean): number {
+  if (hasIssues) return PARSE_ERROR
   return code === 'NOT_FOUND' ? SESSION_UNKNOWN : REFUSED
 }
 

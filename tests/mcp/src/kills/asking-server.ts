@@ -1,15 +1,16 @@
 import { appendFileSync } from 'node:fs'
 import { runner } from '@troupe/flow'
-import { defineTool, type Store } from '@troupe/kernel'
+import { defineTool } from '@troupe/kernel'
 import { mcpServer } from '@troupe/mcp/server'
 import { mcpHttpServer } from '@troupe/mcp/server/node'
-import { postgresStore } from '@troupe/store-postgres'
-import { sqliteStore } from '@troupe/store-sqlite'
-import { calling } from './served.fixture.ts'
+import { calling } from '../server/served.fixture.ts'
+import { storeAt } from './kept-in.ts'
 
 // A server to be killed: it prints its address, and notes what its tool does in a file.
-const [, , kind = '', where = '', schema = '', notes = ''] = process.argv
-const store: Store = kind === 'sqlite' ? sqliteStore({ path: where }) : postgresStore({ url: where, schema })
+/** Short, as a killed process keeps its lease; but a busy machine may let a process wait for a second. */
+const LEASE_MS = 3_000
+const [, , notes = '', ...place] = process.argv
+const store = storeAt(place)
 process.on('disconnect', () => process.exit(0))
 
 const book = defineTool({
@@ -28,7 +29,7 @@ const book = defineTool({
   },
 })
 const handler = mcpServer({
-  runner: (agent) => runner({ agent, store, limits: { leaseMs: 1_000 } }),
+  runner: (agent) => runner({ agent, store, limits: { leaseMs: LEASE_MS } }),
   agents: [calling(book, { people: 4 })],
   tools: [book],
   store,

@@ -6,21 +6,22 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { childrenOf } from './children.ts'
+import { childrenOf } from '../children.ts'
+import { type KeptIn, placeOf } from './kept-in.ts'
 
-const program = fileURLToPath(new URL('servers/asking-process.ts', import.meta.url))
+const program = fileURLToPath(new URL('asking-client.ts', import.meta.url))
 
 /** What the process that answers has said. */
-export interface Answered {
+interface Answered {
   readonly questions: number
   readonly outcome: string
   readonly content: unknown
 }
 
 /** Lets one process ask, kills it with SIGKILL, and lets another one answer. */
-export async function askKillAnswer(generation: 'stateful' | 'both'): Promise<Answered> {
+export async function killAskingClient(generation: 'stateful' | 'both', kept: KeptIn): Promise<Answered> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-mcp-'))
-  const args = [join(folder, 'chat.db'), generation, join(folder, 'notes')]
+  const args = [generation, join(folder, 'notes'), ...placeOf(kept, folder)]
   try {
     const asking = start(['ask', ...args])
     const outcome = await asking.line

@@ -1,12 +1,11 @@
-/** A process that asks a question of a server, says so, and waits to be killed; or that answers it: `node asking-process.ts <ask|answer> <database> <stateful|both> <file>`. */
-
+/** An agent that a server asks, which says so and waits to be killed; or that answers: `node asking-client.ts <ask|answer> <stateful|both> <notes> <place of the threads>`. */
 import { mcpTools } from '@troupe/mcp'
-import { sqliteStore } from '@troupe/store-sqlite'
 import { deskCommand, runnerFor, SESSION } from '../agent.fixture.ts'
+import { storeAt } from './kept-in.ts'
 
-const [, , part, path = '', generation, file = ''] = process.argv
-const store = sqliteStore({ path })
-const tools = mcpTools({ servers: { desk: deskCommand(generation === 'both' ? 'both' : 'stateful', file) } })
+const [, , part, generation, notes = '', ...place] = process.argv
+const store = storeAt(place)
+const tools = mcpTools({ servers: { desk: deskCommand(generation === 'both' ? 'both' : 'stateful', notes) } })
 const calls = [[{ name: 'desk_book', arguments: { people: 3 } }]]
 
 if (part === 'ask') {

@@ -3,23 +3,22 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { clientOf, type Generation } from './served.fixture.ts'
-
-/** Where both processes keep their threads. */
-export type KeptIn =
-  | { readonly kind: 'sqlite' }
-  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
+import { clientOf, type Generation } from '../server/served.fixture.ts'
+import { type KeptIn, placeOf } from './kept-in.ts'
 
 /** What came of it. */
-export interface Answered {
+interface Answered {
   readonly text: string | undefined
   readonly isError: boolean
   /** What the tool has done, in all processes. */
   readonly notes: readonly string[]
 }
 
+/** How often to look whether the lease of the killed server has run out. */
+const LOOK_MS = 200
 const PROGRAM = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 const CALLS = {
   host: { name: 'host', arguments: { message: 'Book a table' } },
@@ -27,13 +26,13 @@ const CALLS = {
 } as const
 
 /** Lets one server ask, kills it with SIGKILL while the question is open, and gives the answer to another one. */
-export async function askKillAnswer(generation: Generation, kept: KeptIn, name: ToolName): Promise<Answered> {
+export async function killAskingServer(generation: Generation, kept: KeptIn, name: ToolName): Promise<Answered> {
   await using servers = killableServers(kept)
   return servers.answered(await (generation === 'stateful' ? overSessions : overStates)(servers.start, name))
 }
 
 /** Kills the server while the tool runs that has the answer, and sends the same answer to another one until it has an outcome. */
-export async function answerKillAnswer(kept: KeptIn, name: ToolName): Promise<Answered> {
+export async function killAnsweredServer(kept: KeptIn, name: ToolName): Promise<Answered> {
   await using servers = killableServers(kept)
   const first = await servers.start({ HANGS: '1' })
   const one = await connect(first.url, human())
@@ -48,6 +47,7 @@ export async function answerKillAnswer(kept: KeptIn, name: ToolName): Promise<An
   for (;;) {
     const answered = servers.answered((await two.request({ method: 'tools/call', params })) as Result)
     if (!answered.text?.startsWith('THREAD_BUSY')) return answered
+    await setTimeout(LOOK_MS)
   }
 }
 
@@ -55,13 +55,12 @@ export async function answerKillAnswer(kept: KeptIn, name: ToolName): Promise<An
 function killableServers(kept: KeptIn) {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-mcp-'))
   const file = join(folder, 'notes')
-  const where = kept.kind === 'sqlite' ? [join(folder, 'chat.db'), '-'] : [kept.url, kept.schema]
   const children: ChildProcess[] = []
   const notes = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [])
   return {
     async start(env: Record<string, string> = {}) {
       const options = { execArgv: ['--no-warnings'], env: { ...process.env, ...env } }
-      const child = fork(PROGRAM, [kept.kind, ...where, file], options)
+      const child = fork(PROGRAM, [file, ...placeOf(kept, folder)], options)
       children.push(child)
       const says = async () => String((await once(child, 'message'))[0])
       const url = await says()
@@ -105,12 +104,12 @@ async function connect(url: string, client: Client): Promise<Client> {
 
 /** Asks, and gives the call that brings the answer. */
 async function asked(client: Client, name: ToolName) {
-  const { requestState, inputRequests } = (await client.callTool(CALLS[name], {
-    allowInputRequired: true,
-  })) as never as {
+  const result = await client.callTool(CALLS[name], { allowInputRequired: true })
+  const { requestState, inputRequests } = result as never as {
     readonly requestState: string
-    readonly inputRequests: object
+    readonly inputRequests?: object
   }
+  if (!inputRequests) throw new Error(`the server did not ask: ${JSON.stringify(result)}`)
   const answer = { action: 'accept', content: { answer: '19:30' } }
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]))
   return { ...CALLS[name], requestState, inputResponses }

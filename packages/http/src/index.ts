@@ -1,0 +1,5 @@
+export type { CorsOptions } from './cors.ts'
+export { allowOrigin, checkCors, isAllowedOrigin, preflight } from './cors.ts'
+export type { HttpServer, HttpServerOptions } from './http-server.ts'
+export { isLocalHost } from './local-host.ts'
+export { readJson } from './read-json.ts'
