@@ -3,7 +3,7 @@ import { appendFileSync, writeSync } from 'node:fs'
 import { agUiHandler } from '@troupe/ag-ui'
 import { agUiServer } from '@troupe/ag-ui/node'
 import { runner } from '@troupe/flow'
-import type { KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { bookkeeper } from '../conversation/bookkeeper.ts'
 import { CaseSpans } from '../conversation/case-spans.ts'
@@ -62,8 +62,15 @@ const store = watchedStore(bare, async (name, perform, args) => {
   }
   return result
 })
-// The tables are made before the first request, as the guide does it.
-await store.threads.list({ app: 'faults', user: 'nobody' }, { limit: 1 })
+// The tables are made before the first request, as the guide does it; with such a short time limit, that may take several attempts.
+for (let made = false; !made; ) {
+  try {
+    await store.threads.list({ app: 'faults', user: 'nobody' }, { limit: 1 })
+    made = true
+  } catch (error) {
+    if (!KernelError.is(error) || !error.retryable) throw error
+  }
+}
 const messages = messageLifecycle({ store, report, write: { delayMs: 10, retryMs: 20, maxRetryMs: 200 } })
 const handler = agUiHandler({
   runner: runner({
