@@ -71,10 +71,11 @@ export function modelMetrics({ name }: RunInfo): Attributes {
 
 /** The tokens of a model call. */
 export function usageAttributes(usage: ModelResult['usage']): Attributes {
-  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
+  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens, cost } = usage
   const attributes: Attributes = { [ATTR.inputTokens]: inputTokens, [ATTR.outputTokens]: outputTokens }
   if (reasoningTokens !== undefined) attributes[ATTR.reasoningTokens] = reasoningTokens
   if (cachedInputTokens !== undefined) attributes[ATTR.cacheReadTokens] = cachedInputTokens
   if (cacheWriteTokens !== undefined) attributes[ATTR.cacheWriteTokens] = cacheWriteTokens
+  if (cost !== undefined) attributes[ATTR.cost] = cost
   return attributes
 }
