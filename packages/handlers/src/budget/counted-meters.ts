@@ -88,9 +88,11 @@ export class CountedMeters {
       ...state,
       ...(windowMs !== undefined && { retryAfterMs: meter.expiresAt - this.#now }),
     }
-    const code = unit === 'calls' ? 'RATE_LIMITED' : 'BUDGET_EXCEEDED'
     const message = `budget: the ${per} may use ${limit} ${NAMES[unit]}${inWindow}, got ${spent} before this call`
-    return new KernelError(code, message, { retryable: windowMs !== undefined, details })
+    const options = { retryable: windowMs !== undefined, details }
+    return unit === 'calls'
+      ? new KernelError('RATE_LIMITED', message, options)
+      : new KernelError('BUDGET_EXCEEDED', message, options)
   }
 }
 
