@@ -16,10 +16,17 @@ export interface AnswerFilter {
 
 /**
  * Passes an answer on through a filter.
- * Contract: text that the filter holds is shown before the part, the call or the answer ends; arguments are held back until they are whole; what is held when the model fails is never shown.
+ * Contract: text that the filter holds is shown before the part, the call or the answer ends; arguments are held back until they are whole; what is held when the model fails is never shown. `errorOf` makes the error of an answer that failed.
  */
-export function filteredAnswer(source: AsyncIterable<ModelPart>, open: () => AnswerFilter): PipeStream<ModelPart> {
-  return stream((sink) => pipe(source, new FilteredAnswer(sink, open)))
+export function filteredAnswer(
+  source: AsyncIterable<ModelPart>,
+  open: () => AnswerFilter,
+  errorOf?: (error: unknown) => unknown,
+): PipeStream<ModelPart> {
+  return stream((sink) => {
+    const read = pipe(source, new FilteredAnswer(sink, open))
+    return errorOf ? read.catch((error: unknown) => Promise.reject(errorOf(error))) : read
+  })
 }
 
 type Call = { readonly callId: string; readonly name: string; text: string }
@@ -101,17 +108,25 @@ class FilteredAnswer implements Sink<ModelPart> {
     return this.#calls.findLast((call) => call.callId === callId)
   }
 
-  async #endCall(call: Call): Promise<void> {
+  #endCall(call: Call): void | Promise<void> {
+    const { callId, name, text } = call
     this.#calls.splice(this.#calls.indexOf(call), 1)
-    const delta = await this.#filter.arguments(call.name, call.text)
-    if (delta !== '') await this.#sink.write({ type: 'tool-call-delta', callId: call.callId, delta })
+    const show = (delta: string) =>
+      delta === '' ? undefined : this.#sink.write({ type: 'tool-call-delta', callId, delta })
+    const delta = this.#filter.arguments(name, text)
+    return isPromise(delta) ? Promise.resolve(delta).then(show) : show(delta)
   }
 
-  async #finish(part: ModelPart): Promise<void> {
-    await this.#flush()
+  #finish(part: ModelPart): void | Promise<void> {
+    const wait = this.#flush()
     // A model may leave the end of a call out.
+    if (this.#calls.length > 0) return this.#endCalls(wait).then(() => this.#sink.write(part))
+    return this.#after(wait, part)
+  }
+
+  async #endCalls(flushed: void | Promise<void>): Promise<void> {
+    await flushed
     for (const call of [...this.#calls]) await this.#endCall(call)
-    await this.#sink.write(part)
   }
 
   #after(wait: void | Promise<void>, part: ModelPart): void | Promise<void> {

@@ -4,15 +4,16 @@ import {
   contextKey,
   KernelError,
   type ModelPart,
+  type RunContext,
   type Store,
   stream,
   type Usage,
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames, mapStream, pipe, sinkTo } from '@troupe/kernel/kit'
-import { memoryStore } from '@troupe/kernel/memory-store'
 import { type BudgetLimit, type Meter, metersOf } from './budget-limit.ts'
 import { CountedMeters } from './counted-meters.ts'
 import type { Price } from './price.ts'
+import { runCounters } from './run-counters.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 /** Options of `budget`. */
@@ -29,8 +30,8 @@ export interface BudgetOptions {
 
 const WHO = 'budget'
 
-/** The id of the whole run, for the runs nested in it. */
-const ROOT = contextKey<string>('budget.root')
+/** The whole run, for the runs nested in it. */
+const ROOT = contextKey<{ readonly runId: string; readonly counters: CounterStore }>('budget.root')
 
 /**
  * Prices the calls of models, and refuses a call when a limit on tokens, cost or calls is reached.
@@ -53,10 +54,11 @@ export function budget(options: BudgetOptions): AgentHandler {
 
   return {
     name: WHO,
-    beforeAgent: (ctx) => (ctx.get(ROOT) === undefined ? ctx.with(ROOT, ctx.runId) : undefined),
+    beforeAgent: (ctx) => (ctx.get(ROOT) === undefined ? ctx.with(ROOT, rootOf(ctx)) : undefined),
     wrapModelCall: (ctx, request, next) =>
       stream<ModelPart>(async (sink) => {
-        const counted = new CountedMeters(counters, meters, ctx, ctx.get(ROOT) ?? ctx.runId)
+        const root = ctx.get(ROOT) ?? rootOf(ctx)
+        const counted = new CountedMeters(counters ?? root.counters, meters, ctx, root.runId)
         await counted.begin()
         const used = new UsedTokens(request)
         const end = async () => {
@@ -95,7 +97,12 @@ function pricing(price: Price): AgentHandler {
   }
 }
 
-function countersOf(meters: readonly Meter[], store: BudgetOptions['store']): CounterStore {
+function rootOf({ runId }: RunContext): { readonly runId: string; readonly counters: CounterStore } {
+  return { runId, counters: runCounters() }
+}
+
+/** Contract: undefined if each run counts for itself. */
+function countersOf(meters: readonly Meter[], store: BudgetOptions['store']): CounterStore | undefined {
   if (store === undefined) {
     const shared = meters.find(({ per }) => per !== 'run')
     checkOption(
@@ -104,7 +111,7 @@ function countersOf(meters: readonly Meter[], store: BudgetOptions['store']): Co
       `a limit per ${shared?.per} needs a store, which counts for all processes`,
       store,
     )
-    return memoryStore().counters
+    return undefined
   }
   checkOption(typeof store?.counters?.add === 'function', WHO, 'store must be a Store with counters', store)
   return store.counters as CounterStore

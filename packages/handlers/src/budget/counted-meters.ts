@@ -13,8 +13,9 @@ export type BudgetState = {
   readonly windowMs?: number
 }
 
+const DAY_MS = 24 * 3_600_000
 /** A counter without a window is forgotten when nothing was counted for so long. */
-const KEPT_MS = 400 * 24 * 3_600_000
+const KEPT_MS = { run: 30 * DAY_MS, thread: 400 * DAY_MS, owner: 400 * DAY_MS }
 const PRUNED = 100
 
 /** The counters of the limits of one call. */
@@ -35,7 +36,7 @@ export class CountedMeters {
     this.#meters = meters.map((meter) => {
       const { per, unit, windowMs } = meter
       const window = windowMs === undefined ? '' : `${windowMs}:${Math.floor(now / windowMs)}`
-      const expiresAt = windowMs === undefined ? now + KEPT_MS : (Math.floor(now / windowMs) + 1) * windowMs
+      const expiresAt = windowMs === undefined ? now + KEPT_MS[per] : (Math.floor(now / windowMs) + 1) * windowMs
       return { ...meter, name: `budget/${per}/${unit}/${window}/${ids[per]}`, expiresAt }
     })
   }

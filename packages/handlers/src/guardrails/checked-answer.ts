@@ -31,8 +31,10 @@ export class CheckedAnswer implements AnswerFilter {
     return this.#last(kind, '')
   }
 
-  async arguments(name: string, text: string): Promise<string> {
-    return applied(await this.#check(text, this.#about('arguments', '', name)), text, `the arguments of ${name}`)
+  arguments(name: string, text: string): Awaitable<string> {
+    const verdict = this.#check(text, this.#about('arguments', '', name))
+    const what = `the arguments of ${name}`
+    return isPromise(verdict) ? verdict.then((one) => applied(one, text, what)) : applied(verdict, text, what)
   }
 
   /** Checks the sentences that are whole, one after the other. */

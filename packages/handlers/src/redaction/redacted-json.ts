@@ -22,6 +22,7 @@ export function redactedJson(value: Json, redact: (text: string) => string): Jso
 
 /** Replaces in JSON that is text, or in a text that is not JSON. Contract: JSON stays JSON, unless a match crosses its signs. */
 export function redactedArguments(text: string, redact: (text: string) => string): string {
+  if (text === '' || text === '{}') return text
   let value: Json
   try {
     value = JSON.parse(text)

@@ -1,4 +1,4 @@
-import { type AgentHandler, KernelError, type ModelPart, type Part, stream } from '@troupe/kernel'
+import { type AgentHandler, KernelError, type Part, stream } from '@troupe/kernel'
 import { ANSWER_NOT_KEPT, checkOptionNames, pipe, sinkTo } from '@troupe/kernel/kit'
 import { type AnswerFilter, filteredAnswer, type TextKind } from '../answer/filtered-answer.ts'
 import type { RedactedText } from './redacted-text.ts'
@@ -29,17 +29,11 @@ export function redaction(options: RedactionOptions): AgentHandler {
     },
 
     wrapModelCall: (ctx, request, next) =>
-      stream<ModelPart>(async (sink) => {
-        const source = next(ctx.with(ANSWER_NOT_KEPT, true), request)
-        try {
-          await pipe(
-            filteredAnswer(source, () => new RedactedAnswer(redactor)),
-            sink,
-          )
-        } catch (error) {
-          throw redactedError(redactor, error)
-        }
-      }),
+      filteredAnswer(
+        next(ctx.with(ANSWER_NOT_KEPT, true), request),
+        () => new RedactedAnswer(redactor),
+        (error) => redactedError(redactor, error),
+      ),
 
     wrapInvokableToolCall: async (ctx, input, next) => redactor.result(await next(ctx, input)),
 
@@ -66,19 +60,19 @@ export function redaction(options: RedactionOptions): AgentHandler {
 /** The texts of one answer. */
 class RedactedAnswer implements AnswerFilter {
   readonly #redactor: Redactor
-  readonly #texts: { readonly [kind in TextKind]: RedactedText }
+  readonly #texts: { [kind in TextKind]?: RedactedText } = {}
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor
-    this.#texts = { text: redactor.open(), reasoning: redactor.open() }
   }
 
   write(kind: TextKind, piece: string): string {
+    this.#texts[kind] ??= this.#redactor.open()
     return this.#texts[kind].write(piece)
   }
 
   flush(kind: TextKind): string {
-    return this.#texts[kind].flush()
+    return this.#texts[kind]?.flush() ?? ''
   }
 
   arguments(_name: string, text: string): string {

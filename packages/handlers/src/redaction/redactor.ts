@@ -19,9 +19,17 @@ export class Redactor {
   }
 
   readonly text = (text: string): string => {
-    if (text === '') return text
+    if (!this.#mayMatch(text)) return text
     const redacted = this.open()
     return redacted.write(text) + redacted.flush()
+  }
+
+  #mayMatch(text: string): boolean {
+    for (const { pattern } of this.#rules) {
+      pattern.lastIndex = 0
+      if (pattern.test(text)) return true
+    }
+    return false
   }
 
   arguments(text: string): string {
