@@ -29,7 +29,7 @@ const WHO = 'guardrails'
 /**
  * Checks what models and tools say before anybody sees or stores it.
  * Contract: what is refused was in no event, record, thread or log. Input is checked before a run begins: see `guardedRunner`.
- * @example chatModelAgent({ name: 'guide', model, handlers: [guardrails({ output: (text) => (rude.test(text) ? { refuse: 'rude' } : undefined) })] })
+ * @example chatModelAgent({ name: 'guide', model, handlers: [guardrails({ output: (text) => (/rude/.test(text) ? { refuse: 'rude' } : undefined) })] })
  */
 export function guardrails(options: GuardrailsOptions): AgentHandler {
   checkOptionNames(WHO, options, { output: true, toolResults: true, hold: true })

@@ -9,8 +9,8 @@ const RULES: readonly RedactionRule[] = [
   CARD,
   IBAN,
   { name: 'secret', match: ['Bluebird', 'Blue', 'the 😀 plan', 'bird song'] },
-  { name: 'number', match: /(?<![\d.])\d{4,12}(?!\d)/, longest: 14 },
-  { name: 'tag', match: /<<[^>]{0,40}>>/, longest: 44, replace: '' },
+  { name: 'number', match: /(?<![\d.])\d{4,12}(?!\d)/g, longest: 14 },
+  { name: 'tag', match: /<<[^>]{0,40}>>/g, longest: 44, replace: '' },
 ]
 
 function redacted(pieces: readonly string[], rules = RULES): { readonly text: string; readonly shown: string[] } {
@@ -105,6 +105,29 @@ describe('a text that comes in pieces', () => {
     let length = 0
     for (let i = 0; i < 20_000; i++) length += redaction.write('some words ').length
     expect(length + redaction.flush().length).toBe(220_000)
+  })
+})
+
+describe('personal data', () => {
+  test.each([
+    ['Mail ann.bee+c@mail.example.org.', 'Mail [email].'],
+    ['zoë@müller.example, <a@b.co>', '[email], <[email]>'],
+    ['@ann, a@b, a@b.1, 3@4.5', '@ann, a@b, a@b.1, 3@4.5'],
+    ['4111 1111 1111 1111 2026', '[card] 2026'],
+    ['5500-0000-0000-0004 and 378282246310005', '[card] and [card]'],
+    ['4111 1111 1111 1112, 12345678901234567890', '4111 1111 1111 1112, 12345678901234567890'],
+    ['DE89 3704 0044 0532 0130 00', '[iban]'],
+    ['to GB29NWBK60161331926819 now', 'to [iban] now'],
+    ['DE88 3704 0044 0532 0130 00', 'DE88 3704 0044 0532 0130 00'],
+  ])('%s', (text, expected) => {
+    expect(redacted([text], [EMAIL, CARD, IBAN]).text).toBe(expected)
+    expect(redacted([...text], [EMAIL, CARD, IBAN]).text).toBe(expected)
+  })
+
+  test('is found in linear time', () => {
+    for (const text of ['a@'.repeat(50_000), '1 '.repeat(50_000), 'A'.repeat(100_000), 'a'.repeat(100_000)]) {
+      expect(redacted([text], [EMAIL, CARD, IBAN]).text).toBe(text)
+    }
   })
 })
 

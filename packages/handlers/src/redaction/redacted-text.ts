@@ -60,15 +60,12 @@ export class RedactedText {
   }
 
   /** Finds the matches of a rule that begin before `end`. */
-  #searchFor({ pattern, replace }: CompiledRule, i: number, end: number): void {
+  #searchFor({ find, replace }: CompiledRule, i: number, end: number): void {
     for (let from = this.#from[i] as number; from < end; ) {
-      pattern.lastIndex = from
-      const found = pattern.exec(this.#raw)
-      if (!found || found.index >= end) return
-      const [{ length }] = found
-      const start = found.index
-      if (length > 0) this.#add({ start, end: start + length, rule: i, replace })
-      from = start + Math.max(1, length)
+      const found = find(this.#raw, from)
+      if (!found || found.start >= end) return
+      if (found.end > found.start) this.#add({ start: found.start, end: found.end, rule: i, replace })
+      from = Math.max(found.end, found.start + 1, from + 1)
       this.#from[i] = from
     }
   }

@@ -1,14 +1,17 @@
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 
+/** Finds the first match that begins at `from` or later. Contract: may look at the text around it, and gives the same for the same signs. */
+export type FindMatch = (text: string, from: number) => { readonly start: number; readonly end: number } | undefined
+
 /** Texts that are replaced wherever they are found. */
 export interface RedactionRule {
   /** Contract: becomes the replacement, `[name]`, unless `replace` says otherwise. */
   readonly name: string
-  /** A text, several, or a regular expression. */
-  readonly match: string | readonly string[] | RegExp
+  /** A text, several, a regular expression with the flag `g`, or a function. */
+  readonly match: string | readonly string[] | RegExp | FindMatch
   /** @default `[name]` */
   readonly replace?: string
-  /** The most characters that a match has together with what the expression looks at around it; so many are held back while a text streams. @default 256, or the longest text */
+  /** The most characters that a match has together with what is looked at around it; so many are held back while a text streams. @default 256, or the longest text */
   readonly longest?: number
   /** Whether a match never contains white space: then a text is shown word by word. @default false, or what the texts say */
   readonly oneWord?: boolean
@@ -16,15 +19,13 @@ export interface RedactionRule {
 
 /** A rule that is ready to search. */
 export interface CompiledRule {
-  readonly pattern: RegExp
+  readonly find: FindMatch
   readonly replace: string
   readonly longest: number
   readonly oneWord: boolean
 }
 
 const NAMES: OptionNames<RedactionRule> = { name: true, match: true, replace: true, longest: true, oneWord: true }
-/** The signs that mean something in an expression. */
-const SIGNS = /[\\^$.*+?()[\]{}|/]/g
 const LONGEST = 256
 
 /** Contract: throws `CONFIG_INVALID` for a malformed rule. */
@@ -36,26 +37,43 @@ export function compileRules(who: string, rules: readonly RedactionRule[]): read
     checkOption(typeof rule.name === 'string' && rule.name !== '', name, 'expected a name', rule.name)
     const { match, replace = `[${rule.name}]` } = rule
     checkOption(typeof replace === 'string', name, 'replace must be a text', replace)
-    return { replace, ...compiled(name, rule, match) }
+    if (typeof match === 'function' || match instanceof RegExp) {
+      const { longest = LONGEST, oneWord = false } = rule
+      checkOption(Number.isInteger(longest) && longest >= 1, name, 'longest must be a whole number from 1 on', longest)
+      return { find: finderOf(name, match), replace, longest, oneWord }
+    }
+    const texts = textsOf(name, match)
+    const oneWord = texts.every((text) => !/\s/.test(text))
+    return { find: findText(texts), replace, longest: texts[0]?.length ?? 1, oneWord }
   })
 }
 
-function compiled(who: string, rule: RedactionRule, match: RedactionRule['match']): Omit<CompiledRule, 'replace'> {
-  if (match instanceof RegExp) {
-    checkOption(!match.sticky, who, 'match must be an expression without the flag y', match)
-    const { longest = LONGEST, oneWord = false } = rule
-    checkOption(Number.isInteger(longest) && longest >= 1, who, 'longest must be a whole number from 1 on', longest)
-    const flags = match.flags.includes('g') ? match.flags : `${match.flags}g`
-    return { pattern: new RegExp(match.source, flags), longest, oneWord }
+function finderOf(who: string, match: RegExp | FindMatch): FindMatch {
+  if (typeof match === 'function') return match
+  const finds = match.global && !match.sticky
+  checkOption(finds, who, 'match must be an expression with the flag g and without y', match)
+  return (text, from) => {
+    match.lastIndex = from
+    const found = match.exec(text)
+    return found ? { start: found.index, end: found.index + found[0].length } : undefined
   }
+}
+
+/** The texts of a rule, the longest first, so that one that begins like another is found as a whole. */
+function textsOf(who: string, match: string | readonly string[]): readonly string[] {
   const texts: readonly unknown[] = Array.isArray(match) ? match : [match]
   const areTexts = texts.length > 0 && texts.every((text) => typeof text === 'string' && text !== '')
-  checkOption(areTexts, who, 'match must be an expression, a text or a list of texts', match)
-  // The longest first, so that a text that begins like another one is found as a whole.
-  const sorted = (texts as readonly string[]).toSorted((a, b) => b.length - a.length)
-  return {
-    pattern: new RegExp(sorted.map((text) => text.replace(SIGNS, '\\$&')).join('|'), 'g'),
-    longest: sorted[0]?.length ?? 1,
-    oneWord: sorted.every((text) => !/\s/.test(text)),
+  checkOption(areTexts, who, 'match must be a text, a list of texts, an expression or a function', match)
+  return (texts as readonly string[]).toSorted((a, b) => b.length - a.length)
+}
+
+function findText(texts: readonly string[]): FindMatch {
+  return (text, from) => {
+    let first: { start: number; end: number } | undefined
+    for (const one of texts) {
+      const start = text.indexOf(one, from)
+      if (start >= 0 && (!first || start < first.start)) first = { start, end: start + one.length }
+    }
+    return first
   }
 }

@@ -192,11 +192,11 @@ it('shows the same text however the deltas are cut, with parts and attempts betw
 it.each<[string, unknown]>([
   ['rules must be a list of at least one rule', { rules: [] }],
   ['expected a name', { rules: [{ match: 'a' }] }],
-  ['match must be an expression, a text or a list of texts', { rules: [{ name: 'a', match: '' }] }],
-  ['match must be an expression, a text or a list of texts', { rules: [{ name: 'a', match: [] }] }],
-  ['match must be an expression without the flag y', { rules: [{ name: 'a', match: /a/y }] }],
-  ['longest must be a whole number from 1 on', { rules: [{ name: 'a', match: /a/, longest: 0 }] }],
-  ['replace must be a text', { rules: [{ name: 'a', match: /a/, replace: () => '' }] }],
+  ['match must be a text, a list of texts, an expression or a function', { rules: [{ name: 'a', match: '' }] }],
+  ['match must be a text, a list of texts, an expression or a function', { rules: [{ name: 'a', match: [] }] }],
+  ['match must be an expression with the flag g and without y', { rules: [{ name: 'a', match: /a/ }] }],
+  ['longest must be a whole number from 1 on', { rules: [{ name: 'a', match: /a/g, longest: 0 }] }],
+  ['replace must be a text', { rules: [{ name: 'a', match: /a/g, replace: () => '' }] }],
 ])('refuses options: %s', (message, options) => {
   expect(() => redaction(options as RedactionOptions)).toThrow(message)
 })

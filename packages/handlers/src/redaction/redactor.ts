@@ -25,10 +25,7 @@ export class Redactor {
   }
 
   #mayMatch(text: string): boolean {
-    for (const { pattern } of this.#rules) {
-      pattern.lastIndex = 0
-      if (pattern.test(text)) return true
-    }
+    for (const { find } of this.#rules) if (find(text, 0)) return true
     return false
   }
 

@@ -1,5 +1,4 @@
 import type { Owner } from '../data/thread-ref.ts'
-import type { Page } from './store.ts'
 
 /** Something that is remembered about an owner, across threads. Contract: plain JSON. */
 export type Fact = {
@@ -20,7 +19,11 @@ export interface FactStore {
     owner: Owner,
     fact: { readonly text: string; readonly at: number; readonly embedding?: readonly number[] },
   ): Promise<Fact>
-  list(owner: Owner, page?: Page): Promise<readonly Fact[]>
+  /** Contract: pages are as those of threads, by `seq`. */
+  list(
+    owner: Owner,
+    page?: { readonly after?: number; readonly limit?: number; readonly newestFirst?: boolean },
+  ): Promise<readonly Fact[]>
   /** The facts that share words with a text, as `factTerms` reads them, the best first, as `rankFacts` orders them. */
   search(owner: Owner, query: { readonly text: string; readonly limit: number }): Promise<readonly Fact[]>
   /** The facts whose embeddings are nearest to this one by their angle, the nearest first. Contract: leaves out facts without an embedding, and those of another length. */
