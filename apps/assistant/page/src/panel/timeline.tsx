@@ -9,22 +9,31 @@ const OUTCOMES: Record<RunTrace['outcome'], string> = {
   failed: 'failed',
 }
 
-/** The agents and tools of each run over time, with durations and tokens. */
+/** The agents and tools of each run over time, with durations, tokens and costs. */
 export function Timeline({ trace, tokens }: { readonly trace: Trace; readonly tokens: Tokens }) {
   if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
-  return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} tokens={tokens} />).reverse()
+  const whole = tokensOf(
+    trace.runs.flatMap(({ spans }) => spans),
+    tokens,
+  )
+  return (
+    <>
+      {trace.runs.length > 1 && <p className="run-about">This conversation{spentOf(whole)}</p>}
+      {trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} tokens={tokens} />).reverse()}
+    </>
+  )
 }
 
 function RunView({ run, number, tokens }: { run: RunTrace; number: number; tokens: Tokens }) {
   const { spans, from, to, outcome } = run
-  const { input, output } = tokensOf(spans, tokens)
+  const spent = spentOf(tokensOf(spans, tokens))
   return (
     <section className="run" aria-label={`Run ${number}`}>
       <header>
         <h2>Run {number}</h2>
         <p className="run-about">
           {OUTCOMES[outcome]} · {durationOf(to - from)}
-          {input + output > 0 && ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`}
+          {spent}
         </p>
       </header>
       <ol className="spans">
@@ -52,6 +61,18 @@ function SpanView({ span, from, last, tokens }: { span: Span; from: number; last
       </span>
     </li>
   )
+}
+
+/** The tokens of something and what they cost, after what it is. */
+function spentOf({ input, output, cost }: ReturnType<typeof tokensOf>): string {
+  if (input + output === 0) return ''
+  const price = cost === undefined ? '' : ` · ${dollars(cost)}`
+  return ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out${price}`
+}
+
+function dollars(cost: number): string {
+  const options = { style: 'currency', currency: 'USD', maximumFractionDigits: cost < 0.1 ? 4 : 2 } as const
+  return cost.toLocaleString('en-US', options)
 }
 
 function durationOf(ms: number): string {
