@@ -157,16 +157,21 @@ describe('a tool result', () => {
     expect(await through(() => ({ replace: 'removed' }), result)).toEqual({ content: 'removed', direct: true })
   })
 
-  it('of a tool that streams shows no chunks before it was checked', async () => {
-    const handler = guardrails({ toolResults: noRude })
-    const call = await handler.wrapStreamableToolCall?.(contextOf(), callOf(), async () => ({
-      stream: stream<string | Part>(async (sink) => void (await sink.write('rude'))),
-      result: Promise.resolve({ content: 'rude' }),
+  const streamed = async (toolResults: Check, chunk: string) => {
+    const call = await guardrails({ toolResults }).wrapStreamableToolCall?.(contextOf(), callOf(), async () => ({
+      stream: stream<string | Part>(async (sink) => void (await sink.write(chunk))),
+      result: Promise.resolve({ content: chunk }),
     }))
-    const chunks: unknown[] = []
-    for await (const chunk of call?.stream ?? []) chunks.push(chunk)
-    expect(chunks).toEqual([])
-    expect(await call?.result).toMatchObject({ error: { code: 'GUARDRAIL_REFUSED' } })
+    return { chunks: await Array.fromAsync(call?.stream ?? []), result: await call?.result }
+  }
+
+  it('of a tool that streams shows its chunks when it has passed', async () => {
+    expect(await streamed(slow(noRude), 'Fine.')).toEqual({ chunks: ['Fine.'], result: { content: 'Fine.' } })
+    expect(await streamed(noRude, 'rude')).toMatchObject({
+      chunks: [],
+      result: { error: { code: 'GUARDRAIL_REFUSED' } },
+    })
+    expect(await streamed(() => ({ replace: 'x' }), 'Fine.')).toEqual({ chunks: [], result: { content: 'x' } })
   })
 })
 

@@ -57,9 +57,17 @@ function results(check: Check): Pick<AgentHandler, 'wrapInvokableToolCall' | 'wr
     wrapInvokableToolCall: async (ctx, input, next) => checkedResult(check, ctx, input, await next(ctx, input)),
     async wrapStreamableToolCall(ctx, input, next) {
       const call = await next(ctx, input)
-      // Its chunks would be seen before the check.
-      const nothing = stream<string | Part>(() => pipe(call.stream, { write: () => undefined }))
-      return { stream: nothing, result: call.result.then((result) => checkedResult(check, ctx, input, result)) }
+      const result = call.result.then((made) => checkedResult(check, ctx, input, made))
+      // The reader of the stream gets its error.
+      result.catch(() => undefined)
+      // Chunks would be seen before the check.
+      const held = stream<string | Part>(async (sink) => {
+        const chunks: (string | Part)[] = []
+        await pipe(call.stream, { write: (chunk) => void chunks.push(chunk) })
+        const passed = (await result) === (await call.result)
+        if (passed) for (const chunk of chunks) await sink.write(chunk)
+      })
+      return { stream: held, result }
     },
   }
 }
