@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agUiHandler } from '@troupe/ag-ui'
 import { runner } from '@troupe/flow'
+import { EMAIL, guardedRunner, redactJson } from '@troupe/handlers'
 import type { Callback, KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
@@ -99,6 +100,30 @@ describe('nothing of what is refused or redacted', () => {
       rmSync(folder, { recursive: true })
     }
   }, 120_000)
+
+  test('that a user says is in the store or the log, if its request and its messages are redacted', async () => {
+    const rules = [EMAIL, { name: 'secret', match: SECRET }]
+    const clean = redactJson(rules)
+    const { store, written } = watchedStore()
+    const inner = runner({ agent: leakyAgent('Fine.', [], []), store })
+    const handler = agUiHandler({
+      runner: guardedRunner({ runner: inner, rules }),
+      store,
+      owner: { app: 'test', user: 'ann' },
+    })
+    const messages = [{ id: 'u', role: 'user', content: `I am ${MAIL}, ${SECRET}.` }]
+    const body = { threadId: 't', runId: 'r', messages, tools: [], context: [], state: {}, forwardedProps: {} }
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request('http://test/', { method: 'POST', headers, body: JSON.stringify(clean(body)) })
+    const said = await (await handler(request)).text()
+    expect(said).toContain('RUN_FINISHED')
+    expect(TRACES.exec(said + written())?.[0]).toBeUndefined()
+    expect(written()).toContain('I am [email], [secret].')
+    await handler[Symbol.asyncDispose]()
+    const direct = guardedRunner({ runner: inner, rules })
+    await direct.run(`I am ${SECRET}`, { session: { app: 'test', user: 'ann', threadId: 't2' } })
+    expect(TRACES.exec(written())?.[0]).toBeUndefined()
+  })
 
   test('would be seen without the handlers', async () => {
     const { store, written } = watchedStore()
