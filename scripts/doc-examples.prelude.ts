@@ -1,5 +1,6 @@
 /** The names that the `@example`s of doc comments use without declaring them, with their real types. */
 import type { AgUiAgent, AgUiEvent, AgUiHandler, RunAgentInput } from '../packages/ag-ui/src/index.ts'
+import type { CalcPrice } from '../packages/handlers/src/index.ts'
 import type {
   Agent,
   AgentAction,
@@ -43,6 +44,8 @@ export declare const store: Store
 export declare const signal: AbortSignal
 export declare const sink: Sink<AgentEvent>
 export declare const source: AsyncIterable<AgentEvent>
+
+export declare const calcPrice: CalcPrice
 
 // Agents.
 export declare const agent: Agent

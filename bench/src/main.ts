@@ -9,6 +9,7 @@ import { measure } from './measure.ts'
 import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
+import { handlerWorkloads } from './workloads/handler-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
 import { mcpServerWorkloads } from './workloads/mcp-server-workloads.ts'
 import { mcpWorkloads } from './workloads/mcp-workloads.ts'
@@ -30,6 +31,8 @@ const all = {
   Stores: stores.workloads,
   // The hand-written side is the same turn without records.
   Persistence: persistence.workloads,
+  // The hand-written side is the same turn without the handler.
+  Handlers: handlerWorkloads(),
   // The hand-written side is the same turn without the plugin.
   OpenTelemetry: otelWorkloads(),
   // The hand-written side is the same agent alone.

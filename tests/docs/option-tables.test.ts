@@ -4,9 +4,20 @@ import { describe, expect, it, test } from 'vitest'
 import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src/index.ts'
 import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
-import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
+import {
+  budget,
+  guardedRunner,
+  guardrails,
+  historyBudget,
+  logging,
+  redaction,
+  toolCache,
+  toolCallLimit,
+  truncateResults,
+} from '../../packages/handlers/src/index.ts'
 import { mcpTools } from '../../packages/mcp/src/index.ts'
 import { mcpServer } from '../../packages/mcp/src/server/index.ts'
+import { memory } from '../../packages/memory/src/index.ts'
 import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
 import { otel } from '../../packages/otel/src/index.ts'
 import { expire, messageLifecycle } from '../../packages/persistence/src/index.ts'
@@ -24,8 +35,19 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
   flow: [runner],
-  handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
+  handlers: [
+    budget,
+    guardrails,
+    redaction,
+    guardedRunner,
+    toolCache,
+    logging,
+    historyBudget,
+    truncateResults,
+    toolCallLimit,
+  ],
   mcp: [mcpTools, mcpServer],
+  memory: [memory],
   'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
   otel: [otel],
   persistence: [messageLifecycle, expire],

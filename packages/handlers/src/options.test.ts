@@ -1,10 +1,18 @@
+import { memoryStore } from '@troupe/kernel/memory-store'
 import { testOptions } from '@troupe/testkit'
 import { expect, test } from 'vitest'
 import {
+  type BudgetOptions,
+  budget,
+  EMAIL,
+  type GuardrailsOptions,
+  guardrails,
   type HistoryBudgetOptions,
   historyBudget,
   type LoggingOptions,
   logging,
+  type RedactionOptions,
+  redaction,
   type ToolCacheOptions,
   type ToolCallLimitOptions,
   type TruncateResultsOptions,
@@ -21,7 +29,7 @@ const cache: Required<ToolCacheOptions> = {
   clock: Date,
   shared: true,
 }
-const budget: Required<HistoryBudgetOptions> = {
+const history: Required<HistoryBudgetOptions> = {
   maxTokens: 10,
   count: () => 1,
   keepLast: 1,
@@ -32,8 +40,20 @@ const log: Required<LoggingOptions> = { log: () => {}, level: 'warn', content: t
 const limit: Required<ToolCallLimitOptions> = { perRun: 1, perTool: {} }
 const truncate: Required<TruncateResultsOptions> = { maxChars: 100, keep: 'head' }
 
+const spend: Required<BudgetOptions> = {
+  limits: [{ per: 'run', tokens: 1 }],
+  store: memoryStore(),
+  price: () => 1,
+  warnAt: 0.5,
+}
+const checks: Required<GuardrailsOptions> = { output: () => {}, toolResults: () => {}, hold: 'answer' }
+const redact: Required<RedactionOptions> = { rules: [EMAIL] }
+
+testOptions<BudgetOptions>('budget', budget, spend)
+testOptions<GuardrailsOptions>('guardrails', guardrails, checks)
+testOptions<RedactionOptions>('redaction', redaction, redact)
 testOptions<ToolCacheOptions>('toolCache', toolCache, cache)
-testOptions<HistoryBudgetOptions>('historyBudget', historyBudget, budget)
+testOptions<HistoryBudgetOptions>('historyBudget', historyBudget, history)
 testOptions<LoggingOptions>('logging', logging, log)
 testOptions<ToolCallLimitOptions>('toolCallLimit', toolCallLimit, limit)
 testOptions<TruncateResultsOptions>('truncateResults', truncateResults, truncate)

@@ -75,6 +75,8 @@ export type {
   Runner,
   RunRequest,
 } from './run/run.ts'
+export type { Count, CounterStore } from './store/counter-store.ts'
+export type { Fact, FactStore } from './store/fact-store.ts'
 export type { Grant, GrantStore } from './store/grant-store.ts'
 export type {
   Checkpoint,

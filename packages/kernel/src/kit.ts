@@ -1,3 +1,4 @@
+export { ANSWER_NOT_KEPT } from './agent/answer-not-kept.ts'
 export type { HookName } from './agent/handler.ts'
 export { checkHandler, hookOf } from './agent/handler.ts'
 export { checkModel, checkModelOptions } from './agent/model.ts'

@@ -1,6 +1,8 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
+import { memoryCounters } from './memory-store/memory-counters.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
+import { memoryFacts } from './memory-store/memory-facts.ts'
 import { memoryGrants } from './memory-store/memory-grants.ts'
 import { memoryJournal } from './memory-store/memory-journal.ts'
 import { memoryLeases } from './memory-store/memory-leases.ts'
@@ -27,6 +29,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): FullStore {
     journal: memoryJournal(data),
     leases: memoryLeases(data),
     grants: memoryGrants(data),
+    counters: memoryCounters(data),
+    facts: memoryFacts(data),
     async [Symbol.asyncDispose]() {
       data.closed = true
       for (const row of allThreads(data)) endLogs(row)

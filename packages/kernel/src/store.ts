@@ -1,5 +1,7 @@
 export { checkCommands, runIdOf } from './store/check-commands.ts'
 export { checkCommit } from './store/check-commit.ts'
+export { checkCounts, MAX_COUNTS } from './store/check-counts.ts'
+export { checkFact, checkFactSearch, checkForget, checkNear, MAX_FACT, MAX_FACTS } from './store/check-fact.ts'
 export { checkFork } from './store/check-fork.ts'
 export { checkGrant, checkGrantQuery, MAX_GRANTS } from './store/check-grant.ts'
 export { checkId } from './store/check-id.ts'
@@ -11,9 +13,11 @@ export { checkOwner, checkRef } from './store/check-ref.ts'
 export { checkAppend, checkCompact, checkFollow, checkPrune } from './store/check-run-log.ts'
 export { commandEffect } from './store/command-effect.ts'
 export { type CommitEffect, commitEffect, type StateChange, stateAfter } from './store/commit-effect.ts'
+export { factTerms } from './store/fact-terms.ts'
 export { isWaiting } from './store/is-waiting.ts'
 export { jsonText } from './store/json-text.ts'
 export { CANCEL_MODES, harderCancel, holdsLease, isLive, lostCall, lostRun } from './store/lease.ts'
+export { nearestFacts, rankFacts } from './store/rank-facts.ts'
 export {
   journalNotFound,
   leaseLost,

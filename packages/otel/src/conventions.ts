@@ -37,6 +37,7 @@ export const ATTR = {
   runId: 'troupe.run.id',
   outcome: 'troupe.outcome',
   replayed: 'troupe.replayed',
+  cost: 'troupe.usage.cost',
 } as const
 
 /** The values of `gen_ai.operation.name`, each the first word of the name of its spans. */
@@ -54,6 +55,7 @@ export const METRIC = {
   timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
   timePerOutputChunk: 'gen_ai.client.operation.time_per_output_chunk',
   cachedTokens: 'troupe.client.cached_tokens',
+  cost: 'troupe.client.cost',
   activeRuns: 'troupe.run.active',
   toolFailures: 'troupe.tool.failures',
 } as const

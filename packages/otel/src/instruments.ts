@@ -20,6 +20,7 @@ export class Instruments {
   readonly toolFailures: Counter
   readonly #tokens: Histogram
   readonly #cachedTokens: Counter
+  readonly #cost: Counter
 
   constructor(meter: Meter) {
     const seconds = { unit: 's', advice: { explicitBucketBoundaries: BUCKETS.seconds } }
@@ -45,6 +46,10 @@ export class Instruments {
       unit: '{token}',
       description: 'Input tokens that a provider has read from its cache (read) or put into it (write).',
     })
+    this.#cost = meter.createCounter(METRIC.cost, {
+      unit: '{currency}',
+      description: 'What model calls cost, in the currency of whoever has priced them.',
+    })
     this.activeRuns = meter.createUpDownCounter(METRIC.activeRuns, {
       unit: '{run}',
       description: 'Runs that are under way, without those nested in them.',
@@ -55,13 +60,14 @@ export class Instruments {
     })
   }
 
-  /** Counts the tokens of one model call. */
-  addTokens(usage: Usage, { input, output, read, write }: TokenAttributes): void {
+  /** Counts the tokens of one model call, and what they cost. */
+  addTokens(usage: Usage, { all, input, output, read, write }: TokenAttributes): void {
     this.#tokens.record(usage.inputTokens, input)
     this.#tokens.record(usage.outputTokens, output)
-    const { cachedInputTokens, cacheWriteTokens } = usage
+    const { cachedInputTokens, cacheWriteTokens, cost } = usage
     if (cachedInputTokens) this.#cachedTokens.add(cachedInputTokens, read)
     if (cacheWriteTokens) this.#cachedTokens.add(cacheWriteTokens, write)
+    if (cost) this.#cost.add(cost, all)
   }
 }
 

@@ -21,8 +21,9 @@ export const METRICS_OF: { readonly [component in keyof typeof OPERATION]: Attri
 /** The attributes of the runs that are under way. */
 export const activeRunsOf: AttributesOf = remembered((name) => ({ [ATTR.workflow]: name }))
 
-/** The attributes of tokens: those of the request and of the answer, and those of the cache. */
+/** The attributes of tokens: of all, of those of the request and of the answer, and of those of the cache. */
 export interface TokenAttributes {
+  readonly all: Attributes
   readonly input: Attributes
   readonly output: Attributes
   readonly read: Attributes
@@ -32,8 +33,8 @@ export interface TokenAttributes {
 /** Gives the attributes of the tokens of a model, by the name of the model that answered. */
 export const tokensOf: (name: string) => (answered: string) => TokenAttributes = remembered((name) =>
   remembered((answered) => {
-    const shared = { ...METRICS_OF.model(name), [ATTR.responseModel]: modelNameOf(answered).model }
-    const typed = (type: string) => ({ ...shared, [ATTR.tokenType]: type })
-    return { input: typed('input'), output: typed('output'), read: typed('read'), write: typed('write') }
+    const all = { ...METRICS_OF.model(name), [ATTR.responseModel]: modelNameOf(answered).model }
+    const typed = (type: string) => ({ ...all, [ATTR.tokenType]: type })
+    return { all, input: typed('input'), output: typed('output'), read: typed('read'), write: typed('write') }
   }),
 )

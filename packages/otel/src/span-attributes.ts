@@ -57,12 +57,13 @@ export function setCaller(span: Span, { agentName, session, runId }: RunInfo): v
   span.setAttribute(ATTR.runId, runId)
 }
 
-/** Sets the tokens of a model call. */
+/** Sets the tokens of a model call, and what they cost. */
 export function setUsage(span: Span, usage: ModelResult['usage']): void {
-  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
+  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens, cost } = usage
   span.setAttribute(ATTR.inputTokens, inputTokens)
   span.setAttribute(ATTR.outputTokens, outputTokens)
   if (reasoningTokens !== undefined) span.setAttribute(ATTR.reasoningTokens, reasoningTokens)
   if (cachedInputTokens !== undefined) span.setAttribute(ATTR.cacheReadTokens, cachedInputTokens)
   if (cacheWriteTokens !== undefined) span.setAttribute(ATTR.cacheWriteTokens, cacheWriteTokens)
+  if (cost !== undefined) span.setAttribute(ATTR.cost, cost)
 }

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** Faster than a schema for each clause, or a truncate. */
 const empty = async () => {
-  for (const table of ['threads', 'leases', 'run_ids', 'grants', 'owners'])
+  for (const table of ['threads', 'leases', 'run_ids', 'grants', 'counters', 'facts', 'owners'])
     await server.ask(`delete from ${schema}.troupe_${table}`)
 }
 

@@ -54,6 +54,7 @@ const USAGE: Columns<BatchRows['usage'][number]> = {
   reasoning_tokens: 'double precision',
   cached_input_tokens: 'double precision',
   cache_write_tokens: 'double precision',
+  cost: 'double precision',
   finish_reason: 'text',
   message_id: 'text',
   request_id: 'text',

@@ -209,6 +209,7 @@ function modelCallRow(thread: number, call: ModelCallRecord): ModelCallRow {
     reasoning_tokens: usage.reasoningTokens ?? null,
     cached_input_tokens: usage.cachedInputTokens ?? null,
     cache_write_tokens: usage.cacheWriteTokens ?? null,
+    cost: usage.cost ?? null,
     finish_reason: finishReason === undefined ? null : toColumn(finishReason),
     message_id: messageId === undefined ? null : toColumn(messageId),
     request_id: requestId === undefined ? null : toColumn(requestId),

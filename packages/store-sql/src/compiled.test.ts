@@ -214,6 +214,7 @@ describe('compiled asks what kysely asks when it has the values themselves', () 
     reasoning_tokens: null,
     cached_input_tokens: 0,
     cache_write_tokens: 1,
+    cost: 0.5,
   }
   const usage = { thread: 1, run_id: 'r', model: 'm', ...tokens, finish_reason: null, message_id: null }
   const rows = [null, 'u'].map((request_id, i) => ({ ...usage, span_id: `s${i}`, request_id }))

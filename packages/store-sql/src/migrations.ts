@@ -1,4 +1,6 @@
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
+import { addCounters } from './add-counters.ts'
+import { addFacts } from './add-facts.ts'
 import type { Flavour, Tables } from './schema.ts'
 import { OPEN_END } from './thread-path.ts'
 
@@ -15,6 +17,8 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   ninth,
   tenth,
   eleventh,
+  addCounters,
+  addFacts,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {

@@ -8,7 +8,14 @@ import type { Generated } from 'kysely'
 export interface Tables {
   /** One row: the number of migrations that were applied. */
   troupe_schema: { readonly version: number }
-  troupe_owners: { id: Generated<number>; app: string; user_id: string; thread_seq: number }
+  troupe_owners: {
+    id: Generated<number>
+    app: string
+    user_id: string
+    thread_seq: number
+    /** The last sequence given to a fact. */
+    fact_seq: Generated<number>
+  }
   troupe_threads: {
     id: Generated<number>
     owner: number
@@ -93,6 +100,7 @@ export interface Tables {
     reasoning_tokens: number | null
     cached_input_tokens: number | null
     cache_write_tokens: number | null
+    cost: number | null
     finish_reason: string | null
     message_id: string | null
     request_id: string | null
@@ -123,6 +131,20 @@ export interface Tables {
     tool: string
     rule: string | null
     at: number
+  }
+  /** Numbers that are counted by name. */
+  troupe_counters: { owner: number; name: string; value: number; expires_at: number }
+  /** What is remembered about an owner; see `fact-index.ts` for its words. */
+  troupe_facts: {
+    id: Generated<number>
+    owner: number
+    seq: number
+    text: string
+    at: number
+    /** Floats of four bytes, in base64. */
+    embedding: string | null
+    /** PostgreSQL only. */
+    terms: Generated<string | null>
   }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {

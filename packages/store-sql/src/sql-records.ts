@@ -76,6 +76,7 @@ export function sqlRecords(database: SqlDatabase, writeAtOnce?: WriteBatch): Req
             fn.sum<number | null>('u.reasoning_tokens').as('reasoning'),
             fn.sum<number | null>('u.cached_input_tokens').as('cached'),
             fn.sum<number | null>('u.cache_write_tokens').as('written'),
+            fn.sum<number | null>('u.cost').as('cost'),
           ])
           .executeTakeFirstOrThrow(),
       )
@@ -86,6 +87,7 @@ export function sqlRecords(database: SqlDatabase, writeAtOnce?: WriteBatch): Req
         ...(sums.reasoning !== null && { reasoningTokens: sums.reasoning }),
         ...(sums.cached !== null && { cachedInputTokens: sums.cached }),
         ...(sums.written !== null && { cacheWriteTokens: sums.written }),
+        ...(sums.cost !== null && { cost: sums.cost }),
       }
       return usage
     },
@@ -144,6 +146,7 @@ function modelCallOf(row: Selectable<Tables['troupe_usage']>): ModelCallRecord {
       ...(row.reasoning_tokens !== null && { reasoningTokens: row.reasoning_tokens }),
       ...(row.cached_input_tokens !== null && { cachedInputTokens: row.cached_input_tokens }),
       ...(row.cache_write_tokens !== null && { cacheWriteTokens: row.cache_write_tokens }),
+      ...(row.cost !== null && { cost: row.cost }),
     },
     ...(row.finish_reason !== null && {
       finishReason: fromColumn(row.finish_reason) as NonNullable<ModelCallRecord['finishReason']>,

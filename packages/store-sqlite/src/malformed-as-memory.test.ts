@@ -38,6 +38,13 @@ const CALLS: readonly (readonly [method: string, args: (token: number) => readon
     ],
   ],
   ['threads.delete', () => [ref]],
+  ['counters.add', () => [ref, [{ name: 'a', by: 1, expiresAt: 100 }]]],
+  ['counters.prune', () => [{ before: 100, limit: 10 }]],
+  ['facts.add', () => [ref, { text: 'Likes tea.', at: 1, embedding: [1, 0] }]],
+  ['facts.list', () => [ref, { after: 0, limit: 10, newestFirst: true }]],
+  ['facts.search', () => [ref, { text: 'tea', limit: 10 }]],
+  ['facts.near', () => [ref, { embedding: [1, 0], limit: 10 }]],
+  ['facts.forget', () => [ref, [1, 2]]],
   ['threads.idle', () => [{ before: 100, limit: 10, after: { ref, updatedAt: 1 } }]],
   ['records.prune', () => [{ before: 100, limit: 10, apps: ['app'] }]],
   command({ type: 'run-start', run: { runId: 'r2', parentRunId: 'r1', agentName: 'a', startedAt: 1 } }),
@@ -187,4 +194,5 @@ it('takes, refuses and keeps what the memory store does, whatever a caller witho
     }),
     { numRuns: 400 },
   )
-})
+  // It opens 400 files.
+}, 60_000)

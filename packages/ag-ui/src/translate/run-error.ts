@@ -12,6 +12,8 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
   [
     { code: 'ABORTED', message: 'The run was cancelled.' },
     { code: 'ANSWER_TOO_LARGE', message: 'The answer of the model is too long.' },
+    { code: 'BUDGET_EXCEEDED', message: 'The budget is spent.' },
+    { code: 'GUARDRAIL_REFUSED', message: 'The answer was refused.' },
     { code: 'INTERRUPT_EXPIRED', message: 'The time limit for this answer has passed.' },
     { code: 'INTERRUPT_UNKNOWN', message: 'This conversation has no such open question.' },
     { code: 'LEASE_LOST', message: 'Another run has taken over this conversation.' },
@@ -22,6 +24,7 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'MODEL_RATE_LIMITED', message: BUSY },
     { code: 'NOT_FOUND', message: 'Not found.' },
     { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
+    { code: 'RATE_LIMITED', message: 'Too many requests. Try again later.' },
     { code: 'RUN_ID_TAKEN', message: 'There is already a run with this id.' },
     { code: 'RUN_LOST', message: 'The server of this run is gone.' },
     { code: 'RUN_TOO_LARGE', message: 'The run exceeded its size limit.' },

@@ -1,5 +1,5 @@
 import { type ContextKey, contextKey, type ModelPart, type Sink, type Usage } from '@troupe/kernel'
-import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
+import { addUsage, NO_USAGE, sinkTo } from '@troupe/kernel/kit'
 
 /** The answers of one turn, for the model call inside the wraps. */
 export const MODEL_ANSWERS: ContextKey<ModelAnswers> = contextKey<ModelAnswers>('chat-model.model-answers')
@@ -26,6 +26,14 @@ export class ModelAnswers {
     const before = this.#before[place] ?? null
     this.#made.push(before)
     return before ?? new KeptAnswer(sink, (parts, usage) => this.#keep(place, parts, usage))
+  }
+
+  /** Begins a call whose answer must not be kept: its tokens count all the same. */
+  count(sink: Sink<ModelPart>): Sink<ModelPart> {
+    return sinkTo(sink, (part: ModelPart) => {
+      if (part.type === 'finish') this.usage = addUsage(this.usage, part.usage)
+      return sink.write(part)
+    })
   }
 
   #keep(place: number, parts: readonly ModelPart[], usage: Usage): void {

@@ -8,7 +8,7 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { pipe, sleep } from '@troupe/kernel/kit'
+import { ANSWER_NOT_KEPT, pipe, sleep } from '@troupe/kernel/kit'
 import { beforeEffect } from '@troupe/kernel/run'
 import { isModelError, markModelError } from '../errors/error-origin.ts'
 import { withinLimit } from '../errors/within-limit.ts'
@@ -31,7 +31,8 @@ export interface ModelAttempts {
 export function modelCall(models: readonly ChatModel[], attempts: ModelAttempts): CallModel {
   return (ctx, request) =>
     stream((sink) => {
-      const kept = ctx.get(MODEL_ANSWERS)?.begin(sink) ?? sink
+      const answers = ctx.get(MODEL_ANSWERS)
+      const kept = (ctx.get(ANSWER_NOT_KEPT) ? answers?.count(sink) : answers?.begin(sink)) ?? sink
       return 'write' in kept ? callInOrder(models, attempts, ctx, request, kept) : writeAll(kept, sink)
     })
 }

@@ -7,6 +7,8 @@ it('adds tokens up; an optional count is there if either side has it', () => {
   expect(addUsage(a, { ...a, reasoningTokens: 5 })).toEqual({ inputTokens: 2, outputTokens: 4, reasoningTokens: 5 })
   expect(addUsage({ ...a, cacheWriteTokens: 4 }, a).cacheWriteTokens).toBe(4)
   expect(addUsage({ ...a, cachedInputTokens: 1 }, { ...a, cachedInputTokens: 2 }).cachedInputTokens).toBe(3)
+  expect(addUsage({ ...a, cost: 0.5 }, { ...a, cost: 0.25 }).cost).toBe(0.75)
+  expect(addUsage(a, a)).not.toHaveProperty('cost')
 })
 
 it('reads the text of a message, without reasoning and media', () => {

@@ -75,7 +75,7 @@ export type ToolMessage = MessageBase & {
 /** One entry of a history. Contract: never mutated, shared between histories. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
-/** Tokens of one model call, or their sum. */
+/** Tokens of one model call and what they cost, or their sum. */
 export type Usage = {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -84,6 +84,8 @@ export type Usage = {
   readonly cachedInputTokens?: number
   /** Input tokens that the provider put into its cache. */
   readonly cacheWriteTokens?: number
+  /** What they cost, in the currency of whoever has priced them. */
+  readonly cost?: number
 }
 
 /** No tokens at all. */
@@ -95,13 +97,19 @@ export function addUsage(a: Usage, b: Usage): Usage {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
   }
-  const reasoning = a.reasoningTokens ?? b.reasoningTokens
-  if (reasoning !== undefined) sum.reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
-  const cached = a.cachedInputTokens ?? b.cachedInputTokens
-  if (cached !== undefined) sum.cachedInputTokens = (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0)
-  const written = a.cacheWriteTokens ?? b.cacheWriteTokens
-  if (written !== undefined) sum.cacheWriteTokens = (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0)
+  const reasoning = plus(a.reasoningTokens, b.reasoningTokens)
+  if (reasoning !== undefined) sum.reasoningTokens = reasoning
+  const cached = plus(a.cachedInputTokens, b.cachedInputTokens)
+  if (cached !== undefined) sum.cachedInputTokens = cached
+  const written = plus(a.cacheWriteTokens, b.cacheWriteTokens)
+  if (written !== undefined) sum.cacheWriteTokens = written
+  const cost = plus(a.cost, b.cost)
+  if (cost !== undefined) sum.cost = cost
   return sum
+}
+
+function plus(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : a + (b ?? 0)
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 import type { StateChange } from '../store/commit-effect.ts'
+import type { Fact } from '../store/fact-store.ts'
 import type { Grant } from '../store/grant-store.ts'
 import { isLive } from '../store/lease.ts'
 import { storeClosed } from '../store/refusals.ts'
@@ -38,6 +39,11 @@ export interface OwnerData {
   readonly runIds: Set<string>
   /** Oldest first. */
   readonly grants: OwnedGrant[]
+  readonly counters: Map<string, { readonly value: number; readonly expiresAt: number }>
+  /** The last sequence given to a fact. */
+  factSeq: number
+  /** Oldest first. */
+  readonly facts: { readonly fact: Fact; readonly embedding: Float32Array | undefined }[]
 }
 
 /** A grant with its thread itself, whose name may change. */
@@ -118,6 +124,9 @@ export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
       begunBelow: new Set(),
       runIds: new Set(),
       grants: [],
+      counters: new Map(),
+      factSeq: 0,
+      facts: [],
     }
   )
 }

@@ -135,4 +135,6 @@ function checkUsage(who: string, usage: Usage): void {
   checkCount(who, 'reasoningTokens', usage.reasoningTokens ?? 0)
   checkCount(who, 'cachedInputTokens', usage.cachedInputTokens ?? 0)
   checkCount(who, 'cacheWriteTokens', usage.cacheWriteTokens ?? 0)
+  const { cost } = usage
+  check(who, (cost ?? 0) >= 0 && Number.isFinite(cost ?? 0), 'a number from 0 on as cost', cost)
 }

@@ -5,6 +5,8 @@ import type { Json, JsonObject } from '../data/json.ts'
 import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { CounterStore } from './counter-store.ts'
+import type { FactStore } from './fact-store.ts'
 import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
@@ -29,10 +31,16 @@ export interface Store extends AsyncDisposable {
   readonly journal: JournalStore
   readonly leases: LeaseStore
   readonly grants: GrantStore
+  /** A plugin that needs it refuses a store without it. */
+  readonly counters?: CounterStore
+  /** As `counters`. */
+  readonly facts?: FactStore
 }
 
-/** A store with every method, as those of Troupe are; methods that came later are optional in `Store`. */
+/** A store with every port and method, as those of Troupe are; what came later is optional in `Store`. */
 export interface FullStore extends Store {
+  readonly counters: CounterStore
+  readonly facts: FactStore
   readonly threads: Required<ThreadStore>
   readonly records: Required<RecordStore>
 }

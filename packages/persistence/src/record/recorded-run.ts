@@ -82,14 +82,15 @@ export class RecordedRun implements RunIdentity {
 
 /** The larger count of each kind. */
 function larger(one: Usage, other: Usage): Usage {
-  const reasoningTokens = Math.max(one.reasoningTokens ?? 0, other.reasoningTokens ?? 0)
-  const cachedInputTokens = Math.max(one.cachedInputTokens ?? 0, other.cachedInputTokens ?? 0)
-  const cacheWriteTokens = Math.max(one.cacheWriteTokens ?? 0, other.cacheWriteTokens ?? 0)
-  return {
+  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {
     inputTokens: Math.max(one.inputTokens, other.inputTokens),
     outputTokens: Math.max(one.outputTokens, other.outputTokens),
-    ...((one.reasoningTokens ?? other.reasoningTokens) !== undefined && { reasoningTokens }),
-    ...((one.cachedInputTokens ?? other.cachedInputTokens) !== undefined && { cachedInputTokens }),
-    ...((one.cacheWriteTokens ?? other.cacheWriteTokens) !== undefined && { cacheWriteTokens }),
   }
+  for (const name of OPTIONAL) {
+    const count = one[name] ?? other[name]
+    if (count !== undefined) usage[name] = Math.max(count, other[name] ?? 0)
+  }
+  return usage
 }
+
+const OPTIONAL = ['reasoningTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cost'] as const

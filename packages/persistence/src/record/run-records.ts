@@ -207,15 +207,16 @@ export function identityOf(
   }
 }
 
-/** Corrects invalid token counts, so that the record can be written. */
+/** Corrects invalid counts, so that the record can be written. */
 function countable(usage: Usage): Usage {
-  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
+  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens, cost } = usage
   return {
     inputTokens: whole(inputTokens),
     outputTokens: whole(outputTokens),
     ...(reasoningTokens !== undefined && { reasoningTokens: whole(reasoningTokens) }),
     ...(cachedInputTokens !== undefined && { cachedInputTokens: whole(cachedInputTokens) }),
     ...(cacheWriteTokens !== undefined && { cacheWriteTokens: whole(cacheWriteTokens) }),
+    ...(cost !== undefined && { cost: Number.isFinite(cost) && cost > 0 ? cost : 0 }),
   }
 }
 

@@ -1,7 +1,14 @@
 import type { Usage } from '@troupe/kernel'
 
 type Tokens = { -readonly [K in keyof Usage]: Usage[K] }
-const KEYS = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens', 'cacheWriteTokens'] as const
+const KEYS = [
+  'inputTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'cost',
+] as const
 
 /** Adds up input and output tokens. */
 export function tokensOf({ inputTokens, outputTokens }: Usage): number {

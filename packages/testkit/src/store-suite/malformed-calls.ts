@@ -1,4 +1,4 @@
-import type { Store, ThreadRef } from '@troupe/kernel'
+import type { CounterStore, FactStore, Store, ThreadRef } from '@troupe/kernel'
 import { shown } from '../fault.ts'
 import { call, collect, finish, said, start, TTL, textAt, used } from './store-samples.ts'
 
@@ -112,6 +112,7 @@ export const MALFORMED_COMMANDS: readonly unknown[] = [
   ...(['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens', 'cacheWriteTokens'] as const).flatMap(
     (field) => ['1', -1, 0.5, Number.NaN].map((count) => used('s9', { [field]: count })),
   ),
+  ...['1', -1, Number.NaN, Infinity].map((cost) => used('s9', { cost: cost as number })),
   used('s9', { outputTokens: null as never }),
   ...(['finishReason', 'messageId', 'requestId'] as const).flatMap((field) =>
     [null, 7].map((value) => ({ ...used('s9'), [field]: value })),
@@ -124,7 +125,7 @@ export function malformedCalls(
   ref: ThreadRef,
   token: number,
 ): readonly (readonly [string, () => Promise<unknown>])[] {
-  const { threads, records, runLog, journal, leases, grants } = store
+  const { threads, records, runLog, journal, leases, grants, counters, facts } = store
   const wrong = <Arg>(name: string, values: readonly unknown[], method: (value: Arg) => Promise<unknown>) =>
     values.map((value) => [`${name}(${shown(value, 80)})`, () => method(value as Arg)] as const)
   const pages = [null, 'text', 7, ...NOT_LIMITS.map((limit) => ({ limit })), ...NOT_NUMBERS.map((after) => ({ after }))]
@@ -226,11 +227,88 @@ export function malformedCalls(
     ...wrong('grants.list', NOT_OWNERS, (owner: ThreadRef) => grants.list(owner)),
     ...wrong('grants.add', NOT_OWNERS, (owner: ThreadRef) => grants.add(owner, { agent: '', tool: 'save', at: 1 })),
     ...wrong('grants.revoke', NOT_OWNERS, (owner: ThreadRef) => grants.revoke(owner, '1')),
+    ...(counters ? malformedCounts(counters, ref, wrong) : []),
+    ...(facts ? malformedFacts(facts, ref, wrong) : []),
     ...wrong(
       'leases.requestCancel',
       [undefined, null, 'now', { mode: 'later' }, { mode: null }, { runId: null }, { runId: 7 }],
       (request: object) => leases.requestCancel(ref, request),
     ),
+  ]
+}
+
+type Wrong = <Arg>(
+  name: string,
+  values: readonly unknown[],
+  method: (value: Arg) => Promise<unknown>,
+) => readonly (readonly [string, () => Promise<unknown>])[]
+
+function malformedCounts(counters: CounterStore, ref: ThreadRef, wrong: Wrong) {
+  const count = { name: 'a', by: 1, expiresAt: 1 }
+  const counts = [
+    ...[undefined, null, 'a', 7],
+    ...NOT_IDS.map((name) => ({ ...count, name })),
+    ...[undefined, null, ...NOT_NUMBERS].flatMap((value) => [
+      { ...count, by: value },
+      { ...count, expiresAt: value },
+    ]),
+  ]
+  return [
+    ...wrong('counters.add', NOT_LISTS, (all: never) => counters.add(ref, all)),
+    ...wrong('counters.add', counts, (one: never) => counters.add(ref, [count, one])),
+    ...wrong('counters.add', [[count, count], Array(101).fill(count)], (all: never) => counters.add(ref, all)),
+    ...wrong('counters.add', NOT_OWNERS, (owner: ThreadRef) => counters.add(owner, [count])),
+    ...wrong('counters.prune', [undefined, null, 'text', {}, { before: 1 }, { limit: 1 }], (query: never) =>
+      counters.prune(query),
+    ),
+  ]
+}
+
+function malformedFacts(facts: FactStore, ref: ThreadRef, wrong: Wrong) {
+  const fact = { text: 'a', at: 1 }
+  const limits = NOT_LIMITS.map((limit) => ({ limit }))
+  const embeddings = [null, 'text', [], ['1'], [Number.NaN], [null], Array(10_000).fill(1)]
+  const texts = [undefined, ...NOT_TEXTS]
+  return [
+    ...wrong(
+      'facts.add',
+      [
+        ...[undefined, null, 'text', 7, []],
+        ...[...texts, '', ' ', 'x'.repeat(10_001)].map((text) => ({ ...fact, text })),
+        ...[undefined, null, ...NOT_NUMBERS].map((at) => ({ ...fact, at })),
+        ...embeddings.map((embedding) => ({ ...fact, embedding })),
+      ],
+      (given: never) => facts.add(ref, given),
+    ),
+    ...wrong('facts.list', [null, 'text', 7, ...limits], (page: never) => facts.list(ref, page)),
+    ...wrong(
+      'facts.search',
+      [
+        undefined,
+        null,
+        'text',
+        ...texts.map((text) => ({ text, limit: 1 })),
+        ...limits.map((limit) => ({ text: 'a', ...limit })),
+      ],
+      (query: never) => facts.search(ref, query),
+    ),
+    ...wrong(
+      'facts.near',
+      [
+        ...[undefined, null, 'text'],
+        ...[undefined, ...embeddings].map((embedding) => ({ embedding, limit: 1 })),
+        ...limits.map((limit) => ({ embedding: [1], ...limit })),
+      ],
+      (query: never) => facts.near(ref, query),
+    ),
+    ...wrong('facts.forget', [undefined, null, 'text', 7, [null], ['1'], [Number.NaN]], (seqs: never) =>
+      facts.forget(ref, seqs),
+    ),
+    ...wrong('facts.add', NOT_OWNERS, (owner: ThreadRef) => facts.add(owner, fact)),
+    ...wrong('facts.list', NOT_OWNERS, (owner: ThreadRef) => facts.list(owner)),
+    ...wrong('facts.search', NOT_OWNERS, (owner: ThreadRef) => facts.search(owner, { text: 'a', limit: 1 })),
+    ...wrong('facts.near', NOT_OWNERS, (owner: ThreadRef) => facts.near(owner, { embedding: [1], limit: 1 })),
+    ...wrong('facts.forget', NOT_OWNERS, (owner: ThreadRef) => facts.forget(owner, 'all')),
   ]
 }
 

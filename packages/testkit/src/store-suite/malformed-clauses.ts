@@ -1,4 +1,5 @@
 import type { RecordCommand, Store, ThreadCommit, ThreadRef } from '@troupe/kernel'
+import { storeClosed } from '@troupe/kernel/store'
 import { expect } from 'vitest'
 import { demand, errorText, shown } from '../fault.ts'
 import { MALFORMED_COMMANDS, MALFORMED_COMMITS, malformedCalls, NOT_IDS, WITH_REF } from './malformed-calls.ts'
@@ -152,6 +153,13 @@ export const malformedClauses: StoreClauses = {
       expect(await codeOf(store.grants.list(ref))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.add(ref, { agent: '', tool: 'save', at: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.revoke(ref, '1'))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.counters?.add(ref, []) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.counters?.prune({ before: 1, limit: 1 }) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.facts?.add(ref, { text: 'a', at: 1 }) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.facts?.list(ref) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.facts?.search(ref, { text: 'a', limit: 1 }) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.facts?.near(ref, { embedding: [1], limit: 1 }) ?? closed())).toBe('STORE_CLOSED')
+      expect(await codeOf(store.facts?.forget(ref, 'all') ?? closed())).toBe('STORE_CLOSED')
       expect(await codeOf(store.threads.idle({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.records.open({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.journal.lost({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
@@ -216,6 +224,11 @@ async function contentOf({ threads, records, runLog, journal, grants }: Store, r
     grants: await grants.list(ref),
     log: await collect(runLog.follow(ref, 'run-1', { live: false, signal })),
   }
+}
+
+/** What a store without the port would answer. */
+async function closed(): Promise<never> {
+  throw storeClosed('no port')
 }
 
 /** A command with more fields than its type has. */

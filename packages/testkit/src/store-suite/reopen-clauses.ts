@@ -37,6 +37,9 @@ async function allOf(store: Store): Promise<unknown> {
     usage: await store.records.usage(ref),
     journal: await store.journal.read(ref),
     grants: await store.grants.list(ref),
+    counted: await store.counters?.add(ref, [{ name: AWKWARD, by: 0, expiresAt: 1e15 }]),
+    facts: await store.facts?.list(ref),
+    found: await store.facts?.search(ref, { text: 'likes tea', limit: 5 }),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
     compacted: await collect(store.runLog.follow(ref, 'run-3', { signal: new AbortController().signal })),
   }
@@ -73,6 +76,9 @@ export const reopenClauses: StoreClauses = {
         await store.grants.add(ref, { agent: 'a/b', tool: 'save', threadId: ref.threadId, at: 2 })
         const [revoked] = await store.grants.list(ref)
         await store.grants.revoke(ref, revoked?.id ?? '')
+        await store.counters?.add(ref, [{ name: AWKWARD, by: 1.5, expiresAt: 1e15 }])
+        for (const text of ['Likes tea.', AWKWARD, 'Has tea.']) await store.facts?.add(ref, { text, at: 1 })
+        await store.facts?.forget(ref, [3])
         const before = await allOf(store)
         await store[Symbol.asyncDispose]()
         expect(await allOf(await reopen())).toEqual(before)

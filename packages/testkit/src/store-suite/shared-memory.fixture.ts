@@ -1,9 +1,9 @@
-import type { Clock, RunLogStore, Store } from '@troupe/kernel'
+import type { Clock, FullStore, RunLogStore } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { storeClosed } from '@troupe/kernel/store'
 
 /** Data in memory that several stores have open, as processes share a database: closing one ends its own followers alone. */
-export function sharedMemory(clock: Clock): () => Store {
+export function sharedMemory(clock: Clock): () => FullStore {
   const data = memoryStore({ clock })
   return () => {
     const closing = new AbortController()
@@ -14,6 +14,8 @@ export function sharedMemory(clock: Clock): () => Store {
       journal: whileOpen(data.journal, closed),
       leases: whileOpen(data.leases, closed),
       grants: whileOpen(data.grants, closed),
+      counters: whileOpen(data.counters, closed),
+      facts: whileOpen(data.facts, closed),
       runLog: { ...whileOpen(data.runLog, closed), follow: followWhileOpen(data.runLog, closed) },
       async [Symbol.asyncDispose]() {
         closing.abort()

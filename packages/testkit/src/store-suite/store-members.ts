@@ -1,4 +1,14 @@
-import type { GrantStore, JournalStore, LeaseStore, RecordStore, RunLogStore, Store, ThreadStore } from '@troupe/kernel'
+import type {
+  CounterStore,
+  FactStore,
+  GrantStore,
+  JournalStore,
+  LeaseStore,
+  RecordStore,
+  RunLogStore,
+  Store,
+  ThreadStore,
+} from '@troupe/kernel'
 import { demand, shown } from '../fault.ts'
 
 type Methods<Port> = { readonly [Name in keyof Required<Port>]: true }
@@ -32,7 +42,12 @@ const journal: Methods<JournalStore> = { append: true, read: true, lost: true }
 const leases: Methods<LeaseStore> = { acquire: true, renew: true, release: true, requestCancel: true }
 const grants: Methods<GrantStore> = { list: true, add: true, revoke: true }
 
+const counters: Methods<CounterStore> = { add: true, prune: true }
+const facts: Methods<FactStore> = { add: true, list: true, search: true, near: true, forget: true }
+
 const PORTS = { threads, records, runLog, journal, leases, grants }
+/** Ports that a store may leave out as a whole. */
+const OPTIONAL = { counters, facts }
 
 /** Contract: a store has every member; the fault names all that are missing. */
 export function demandStore(value: unknown, who: string): asserts value is Store {
@@ -46,7 +61,8 @@ export function demandStore(value: unknown, who: string): asserts value is Store
 }
 
 function missingIn(store: Record<PropertyKey, unknown>): readonly string[] {
-  const missing = Object.entries(PORTS).flatMap(([name, methods]) => {
+  const optional = Object.entries(OPTIONAL).filter(([name]) => store[name] !== undefined)
+  const missing = [...Object.entries<Record<string, true>>(PORTS), ...optional].flatMap(([name, methods]) => {
     const port = store[name] as Record<string, unknown> | null | undefined
     if (typeof port !== 'object' || port === null) return [name]
     return Object.keys(methods).flatMap((method) => (typeof port[method] === 'function' ? [] : [`${name}.${method}()`]))

@@ -14,6 +14,8 @@ export class StoreTrace {
       journal: this.#port(store, 'journal'),
       leases: this.#port(store, 'leases'),
       grants: this.#port(store, 'grants'),
+      ...(store.counters && { counters: this.#port(store, 'counters') }),
+      ...(store.facts && { facts: this.#port(store, 'facts') }),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }
   }
@@ -25,8 +27,8 @@ export class StoreTrace {
     )
   }
 
-  #port<Name extends keyof Omit<Store, symbol>>(store: Store, name: Name): Store[Name] {
-    return new Proxy({} as Store[Name], {
+  #port<Name extends keyof Omit<Store, symbol>>(store: Store, name: Name): NonNullable<Store[Name]> {
+    return new Proxy({} as NonNullable<Store[Name]>, {
       get: (_, method) => {
         const port = store[name] as unknown as Record<PropertyKey, unknown>
         const found = port[method]

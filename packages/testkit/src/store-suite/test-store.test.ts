@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { attemptMutants } from './attempt-mutants.fixture.ts'
+import { counterMutants } from './counter-mutants.fixture.ts'
 import { cutMutants } from './cut-mutants.fixture.ts'
+import { factMutants } from './fact-mutants.fixture.ts'
 import { forkMutants } from './fork-mutants.fixture.ts'
 import { forkStateMutants } from './fork-state-mutants.fixture.ts'
 import { grantMutants } from './grant-mutants.fixture.ts'
@@ -53,6 +55,19 @@ describe('testStore', () => {
     expect(names).toHaveLength(21)
   })
 
+  it('passes over the ports that a store may leave out, and demands whole ones', async () => {
+    const without: StoreFactory = (clock) => {
+      const { counters: _1, facts: _2, ...bare } = memoryStore({ clock })
+      return bare
+    }
+    expect(await broken(storeClauses(without))).toEqual([])
+    const [whole] = storeClauses(() => {
+      const { counters, ...store } = memoryStore()
+      return { ...store, counters: { prune: counters.prune } as never }
+    })
+    await expect(whole?.run()).rejects.toThrow('The store lacks counters.add()')
+  })
+
   it('disposes the store of a clause that fails', async () => {
     let disposed = 0
     const failing: StoreFactory = (clock) => ({
@@ -92,6 +107,8 @@ describe('testStore', () => {
     ...cutMutants,
     ...forkStateMutants,
     ...grantMutants,
+    ...counterMutants,
+    ...factMutants,
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,

@@ -3,8 +3,10 @@ import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { attemptClauses } from './attempt-clauses.ts'
+import { counterClauses } from './counter-clauses.ts'
 import { cutClauses } from './cut-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
+import { factClauses } from './fact-clauses.ts'
 import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
 import { grantClauses } from './grant-clauses.ts'
@@ -81,6 +83,8 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),
+    ...clausesOf(open, counterClauses, everywhere, 'counters'),
+    ...clausesOf(open, factClauses, everywhere, 'facts'),
     ...clausesOf(open, reopenClauses, ['for-one-instance', 'for-many-instances']),
     ...clausesOf(open, exclusiveClauses, ['for-one-instance']),
     ...clausesOf(open, pairClauses, ['for-many-instances']),
@@ -99,7 +103,13 @@ export function testStore(name: string, open: StoreFactory): void {
   register(name, storeClauses(open))
 }
 
-function clausesOf(open: StoreFactory, clauses: StoreClauses, keeping: readonly Keeps[]): readonly Clause[] {
+/** The clauses for stores that keep what they are given in one of these ways, and have this optional port. */
+function clausesOf(
+  open: StoreFactory,
+  clauses: StoreClauses,
+  keeping: readonly Keeps[],
+  port?: 'counters' | 'facts',
+): readonly Clause[] {
   return Object.entries(clauses).map(([name, { todo, check }]) => {
     const trace = new StoreTrace()
     return {
@@ -113,6 +123,7 @@ function clausesOf(open: StoreFactory, clauses: StoreClauses, keeping: readonly 
         try {
           demandStore(made.store, 'The factory')
           if (keeping.length < 3 && !keeping.includes(made.keeps as Keeps)) return passedOver(made.keeps)
+          if (port && !made.store[port]) return `the store has no ${port}, which are optional`
           const reopen = async () => {
             if (!('reopen' in made)) throw new Fault('The factory gave no `reopen`')
             const again = await made.reopen()

@@ -6,7 +6,7 @@ import { anna, refusals, start, used, withRun } from './store-samples.ts'
 /** What a thread has cost. */
 export const usageClauses: StoreClauses = {
   ...advised(
-    'Keep one row per span (the first one wins) and sum the rows; leave reasoning, cached and cache-write tokens out of the sum if no row has them.',
+    'Keep one row per span (the first one wins) and sum the rows; leave reasoning, cached and cache-write tokens and the cost out of the sum if no row has them.',
     {
       'usage is the sum of spans, each counted once': async ({ store, ref }) => {
         await withRun(store, ref)
@@ -29,6 +29,16 @@ export const usageClauses: StoreClauses = {
         await store.records.apply(ref, [used('s5', { cacheWriteTokens: 2 }), used('s6', { cacheWriteTokens: 3 })])
         expect((await store.records.usage(ref)).cacheWriteTokens).toBe(5)
       },
+      'the cost is in the sum only if a span has one': async ({ store, ref }) => {
+        await withRun(store, ref)
+        await store.records.apply(ref, [used('s1')])
+        expect(await store.records.usage(ref)).not.toHaveProperty('cost')
+        await store.records.apply(ref, [used('s2', { cost: 0.25 }), used('s3', { cost: 0.5 }), used('s4', { cost: 0 })])
+        expect((await store.records.usage(ref)).cost).toBe(0.75)
+        const usage = { inputTokens: 10, outputTokens: 1, cost: 0.75 }
+        await store.records.apply(ref, [{ type: 'run-finish', runId: 'run-1', status: 'complete', usage, endedAt: 2 }])
+        expect((await store.records.runs(ref))[0]?.usage).toEqual(usage)
+      },
       'a model call is kept with its model, tokens, finish reason and messages, the first time it is recorded': async ({
         store,
         ref,
@@ -40,6 +50,7 @@ export const usageClauses: StoreClauses = {
           reasoningTokens: 3,
           cachedInputTokens: 0,
           cacheWriteTokens: 2,
+          cost: 0.000_35,
         }
         const whole = { spanId: 's1', runId: 'run-1', model: 'gpt\0', usage: tokens, finishReason: 'stop' } as const
         const call = { ...whole, messageId: 'm1', requestId: 'u1' }

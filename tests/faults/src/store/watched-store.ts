@@ -12,6 +12,8 @@ export function watchedStore(store: Store, onCall: OnCall): Store {
     journal: watchedPort('journal', store.journal, onCall),
     leases: watchedPort('leases', store.leases, onCall),
     grants: watchedPort('grants', store.grants, onCall),
+    ...(store.counters && { counters: watchedPort('counters', store.counters, onCall) }),
+    ...(store.facts && { facts: watchedPort('facts', store.facts, onCall) }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -56,7 +56,9 @@ export interface Grant {
   readonly at: number
 }
 
-export type Tokens = Readonly<Record<string, { readonly input: number; readonly output: number }>>
+export type Tokens = Readonly<
+  Record<string, { readonly input: number; readonly output: number; readonly cost?: number }>
+>
 
 const at = (threadId: string, what: string) => `/api/threads/${encodeURIComponent(threadId)}/${what}`
 

@@ -135,12 +135,17 @@ function addMessage({ spans }: RunTrace, depth: number, messageId: string | unde
   if (messageId !== undefined) agent?.messages.add(messageId)
 }
 
-/** Adds up the tokens of spans. */
-export function tokensOf(spans: readonly Span[], tokens: Tokens): { readonly input: number; readonly output: number } {
-  const sum = { input: 0, output: 0 }
+/** Adds up the tokens of spans, and what they cost, if anything has a price. */
+export function tokensOf(
+  spans: readonly Span[],
+  tokens: Tokens,
+): { readonly input: number; readonly output: number; readonly cost?: number } {
+  const sum: { input: number; output: number; cost?: number } = { input: 0, output: 0 }
   for (const id of spans.flatMap(({ messages }) => [...messages])) {
-    sum.input += tokens[id]?.input ?? 0
-    sum.output += tokens[id]?.output ?? 0
+    const { input = 0, output = 0, cost } = tokens[id] ?? {}
+    sum.input += input
+    sum.output += output
+    if (cost !== undefined) sum.cost = (sum.cost ?? 0) + cost
   }
   return sum
 }

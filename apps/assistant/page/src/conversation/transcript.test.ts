@@ -160,6 +160,8 @@ describe('a trace', () => {
       'm-c1': { input: 100, output: 10 },
     }
     expect(tokensOf(run?.spans.slice(2, 3) ?? [], tokens)).toEqual({ input: 12, output: 3 })
+    const priced = { ...tokens, i1: { ...tokens.i1, cost: 0.25 }, 'm-c1/1': { ...tokens['m-c1/1'], cost: 0.5 } }
+    expect(tokensOf(run?.spans ?? [], priced).cost).toBe(0.75)
     expect(trace.active.size).toBe(0)
   })
 

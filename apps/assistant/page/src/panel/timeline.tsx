@@ -16,10 +16,19 @@ interface TimelineProps {
   readonly traceUrl: string | undefined
 }
 
-/** The agents and tools of each run over time, with durations and tokens. */
+/** The agents and tools of each run over time, with durations, tokens and costs. */
 export function Timeline({ trace, ...shown }: TimelineProps) {
   if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
-  return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} {...shown} />).reverse()
+  const whole = tokensOf(
+    trace.runs.flatMap(({ spans }) => spans),
+    shown.tokens,
+  )
+  return (
+    <>
+      {trace.runs.length > 1 && <p className="run-about">This conversation{spentOf(whole)}</p>}
+      {trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} {...shown} />).reverse()}
+    </>
+  )
 }
 
 interface RunViewProps extends Omit<TimelineProps, 'trace'> {
@@ -29,14 +38,14 @@ interface RunViewProps extends Omit<TimelineProps, 'trace'> {
 
 function RunView({ run, number, tokens, traceUrl }: RunViewProps) {
   const { spans, from, to, outcome, traceId } = run
-  const { input, output } = tokensOf(spans, tokens)
+  const spent = spentOf(tokensOf(spans, tokens))
   return (
     <section className="run" aria-label={`Run ${number}`}>
       <header>
         <h2>Run {number}</h2>
         <p className="run-about">
           {OUTCOMES[outcome]} · {durationOf(to - from)}
-          {input + output > 0 && ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`}
+          {spent}
         </p>
         {traceId !== undefined && <TraceId id={traceId} url={traceUrl} />}
       </header>
@@ -74,6 +83,18 @@ function SpanView({ span, from, last, tokens }: { span: Span; from: number; last
       </span>
     </li>
   )
+}
+
+/** The tokens of something and what they cost, after what it is. */
+function spentOf({ input, output, cost }: ReturnType<typeof tokensOf>): string {
+  if (input + output === 0) return ''
+  const price = cost === undefined ? '' : ` · ${dollars(cost)}`
+  return ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out${price}`
+}
+
+function dollars(cost: number): string {
+  const options = { style: 'currency', currency: 'USD', maximumFractionDigits: cost < 0.1 ? 4 : 2 } as const
+  return cost.toLocaleString('en-US', options)
 }
 
 function durationOf(ms: number): string {

@@ -1,0 +1,33 @@
+import type { Owner } from '../data/thread-ref.ts'
+
+/** Something that is remembered about an owner, across threads. Contract: plain JSON. */
+export type Fact = {
+  /** Its place among the facts of its owner. Contract: assigned by the store and not given again. */
+  readonly seq: number
+  readonly text: string
+  /** When it was noted; milliseconds since the epoch. */
+  readonly at: number
+}
+
+/**
+ * The facts that are remembered about each owner.
+ * Contract: an owner neither sees, finds nor changes those of another one, and those of others do not influence what it finds. They belong to no thread.
+ */
+export interface FactStore {
+  /** Keeps a fact. Contract: an owner keeps the newest 1,000; `embedding` is for `near`. */
+  add(
+    owner: Owner,
+    fact: { readonly text: string; readonly at: number; readonly embedding?: readonly number[] },
+  ): Promise<Fact>
+  /** Contract: pages are as those of threads, by `seq`. */
+  list(
+    owner: Owner,
+    page?: { readonly after?: number; readonly limit?: number; readonly newestFirst?: boolean },
+  ): Promise<readonly Fact[]>
+  /** The facts that share words with a text, as `factTerms` reads them, the best first, as `rankFacts` orders them. */
+  search(owner: Owner, query: { readonly text: string; readonly limit: number }): Promise<readonly Fact[]>
+  /** The facts whose embeddings are nearest to this one by their angle, the nearest first. Contract: leaves out facts without an embedding, and those of another length. */
+  near(owner: Owner, query: { readonly embedding: readonly number[]; readonly limit: number }): Promise<readonly Fact[]>
+  /** Forgets facts, or all with `'all'`, and returns how many were there. Contract: nothing of them stays in the store. */
+  forget(owner: Owner, seqs: readonly number[] | 'all'): Promise<number>
+}

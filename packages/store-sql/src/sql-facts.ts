@@ -1,0 +1,160 @@
+import type { Fact, FactStore } from '@troupe/kernel'
+import {
+  checkFact,
+  checkFactSearch,
+  checkForget,
+  checkNear,
+  checkPage,
+  factTerms,
+  MAX_FACTS,
+  nearestFacts,
+  rankFacts,
+} from '@troupe/kernel/store'
+import { fromColumn, toColumn } from './column-text.ts'
+import type { Queries } from './engine.ts'
+import { factIndex } from './fact-index.ts'
+import type { SqlDatabase } from './open-database.ts'
+import { ownerKeys, ownerOf } from './rows.ts'
+import type { Tables } from './schema.ts'
+import { ownerKey } from './thread-key.ts'
+
+type Key = ReturnType<typeof ownerKey>
+type Row = Pick<Tables['troupe_facts'], 'seq' | 'text' | 'at'>
+
+/** Facts in SQL. */
+export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore {
+  const ownerId = ownerKeys()
+  const index = factIndex(engine.flavour)
+
+  /** Takes facts out, with what the index has of them. */
+  async function remove(tx: Queries, owner: number, seqs: readonly number[] | 'all'): Promise<number> {
+    const rows = await tx
+      .deleteFrom('troupe_facts')
+      .where('owner', '=', owner)
+      .$if(seqs !== 'all', (all) => all.where('seq', 'in', seqs === 'all' ? [] : seqs))
+      .returning('id')
+      .execute()
+    await index.remove(
+      tx,
+      rows.map(({ id }) => id),
+    )
+    return rows.length
+  }
+
+  return {
+    async add(given, fact) {
+      const key = ownerKey(who, given)
+      checkFact(who, fact)
+      const { text, at, embedding } = fact
+      const seq = await write(async (tx) => {
+        const owner = await ownerId(tx, key)
+        // Locks the owner, so that no two facts get one place.
+        const { fact_seq: seq } = await tx
+          .updateTable('troupe_owners')
+          .set(({ eb }) => ({ fact_seq: eb('fact_seq', '+', 1) }))
+          .where('id', '=', owner)
+          .returning('fact_seq')
+          .executeTakeFirstOrThrow()
+        const { id } = await tx
+          .insertInto('troupe_facts')
+          .values({ owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null })
+          .returning('id')
+          .executeTakeFirstOrThrow()
+        await index.add(tx, id, owner, factTerms(text))
+        const old = await tx
+          .selectFrom('troupe_facts')
+          .select('seq')
+          .where('owner', '=', owner)
+          .orderBy('seq', 'desc')
+          .offset(MAX_FACTS)
+          .limit(MAX_FACTS)
+          .execute()
+        if (old.length > 0) await remove(tx, owner, seqsOf(old))
+        return seq
+      })
+      return { seq, text, at }
+    },
+
+    async list(owner, page) {
+      const key = ownerKey(who, owner)
+      const { newestFirst, limit, after } = checkPage(who, page)
+      const rows = await query((db) =>
+        factsOf(db, key)
+          .select(['f.seq', 'f.text', 'f.at'])
+          .where('f.seq', newestFirst ? '<' : '>', after)
+          .orderBy('f.seq', newestFirst ? 'desc' : 'asc')
+          .limit(limit)
+          .execute(),
+      )
+      return rows.map(factOf)
+    },
+
+    async search(owner, asked) {
+      const key = ownerKey(who, owner)
+      checkFactSearch(who, asked)
+      const { text, limit } = asked
+      const terms = [...new Set(factTerms(text))].slice(0, MAX_TERMS)
+      if (terms.length === 0) return query(async () => [])
+      const rows = await query(async (db) => {
+        const found = await ownerOf(db, key).select('o.id').executeTakeFirst()
+        if (!found) return []
+        return index
+          .matching(db.selectFrom('troupe_facts as f'), found.id, terms)
+          .select(['f.seq', 'f.text', 'f.at'])
+          .where('f.owner', '=', found.id)
+          .execute()
+      })
+      return rankFacts(text, rows.map(factOf), limit)
+    },
+
+    async near(owner, asked) {
+      const key = ownerKey(who, owner)
+      checkNear(who, asked)
+      const rows = await query((db) =>
+        factsOf(db, key)
+          .select(['f.seq', 'f.text', 'f.at', 'f.embedding'])
+          .where('f.embedding', 'is not', null)
+          .execute(),
+      )
+      const facts = rows.map((row) => ({ fact: factOf(row), embedding: unpacked(row.embedding ?? '') }))
+      return nearestFacts(asked.embedding, facts, asked.limit)
+    },
+
+    async forget(given, seqs) {
+      const key = ownerKey(who, given)
+      checkForget(who, seqs)
+      const whole = seqs === 'all' ? seqs : seqs.filter((seq) => Number.isSafeInteger(seq))
+      if (whole !== 'all' && whole.length === 0) return query(async () => 0)
+      return write(async (tx) => {
+        const owner = await ownerOf(tx, key).select('o.id').executeTakeFirst()
+        return owner ? remove(tx, owner.id, whole) : 0
+      })
+    },
+  }
+}
+
+/** The most words that one search looks for. */
+const MAX_TERMS = 64
+
+function factsOf(db: Queries, key: Key) {
+  return ownerOf(db, key).innerJoin('troupe_facts as f', 'f.owner', 'o.id')
+}
+
+function factOf({ seq, text, at }: Row): Fact {
+  return { seq, text: fromColumn(text), at }
+}
+
+function seqsOf(rows: readonly { readonly seq: number }[]): readonly number[] {
+  return rows.map(({ seq }) => seq)
+}
+
+/** An embedding as text: four bytes for each number. */
+function packed(embedding: readonly number[]): string {
+  const { buffer } = Float32Array.from(embedding)
+  return Buffer.from(buffer).toString('base64')
+}
+
+function unpacked(column: string): Float32Array {
+  const bytes = Uint8Array.from(Buffer.from(column, 'base64'))
+  return new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
+}
