@@ -75,6 +75,7 @@ export type {
   Runner,
   RunRequest,
 } from './run/run.ts'
+export type { BlobStore } from './store/blob-store.ts'
 export type { Grant, GrantStore } from './store/grant-store.ts'
 export type {
   Checkpoint,

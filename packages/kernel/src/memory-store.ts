@@ -1,5 +1,6 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
+import { memoryBlobs } from './memory-store/memory-blobs.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
 import { memoryGrants } from './memory-store/memory-grants.ts'
 import { memoryJournal } from './memory-store/memory-journal.ts'
@@ -27,6 +28,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): FullStore {
     journal: memoryJournal(data),
     leases: memoryLeases(data),
     grants: memoryGrants(data),
+    blobs: memoryBlobs(data),
     async [Symbol.asyncDispose]() {
       data.closed = true
       for (const row of allThreads(data)) endLogs(row)

@@ -15,6 +15,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   ninth,
   tenth,
   eleventh,
+  fourteenth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -371,4 +372,16 @@ async function tenth({ schema }: Kysely<Tables>): Promise<void> {
 /** The tokens that a model call put into the cache of its provider. */
 async function eleventh({ schema }: Kysely<Tables>): Promise<void> {
   await schema.alterTable('troupe_usage').addColumn('cache_write_tokens', 'double precision').execute()
+}
+
+/** Large texts of threads, which their messages only name. */
+async function fourteenth({ schema }: Kysely<Tables>): Promise<void> {
+  await schema
+    .createTable('troupe_blobs')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('blob_id', 'text', (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('text', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_blobs_name', ['thread', 'blob_id'])
+    .execute()
 }

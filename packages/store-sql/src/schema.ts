@@ -124,6 +124,8 @@ export interface Tables {
     rule: string | null
     at: number
   }
+  /** Large texts, each with the sequence of the last message that was there before it. */
+  troupe_blobs: { thread: number; blob_id: string; seq: number; text: string }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {
     token: Generated<number>

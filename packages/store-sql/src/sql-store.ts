@@ -3,6 +3,7 @@ import type { batchAtOnce } from './batch-at-once.ts'
 import type { commitAtOnce } from './commit-at-once.ts'
 import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
+import { sqlBlobs } from './sql-blobs.ts'
 import { sqlGrants } from './sql-grants.ts'
 import { sqlJournal } from './sql-journal.ts'
 import { sqlLeases } from './sql-leases.ts'
@@ -26,6 +27,7 @@ export function sqlStore(engine: Engine, atOnce?: AtOnce): FullStore & { ready()
     journal: sqlJournal(database),
     leases: sqlLeases(database),
     grants: sqlGrants(database),
+    blobs: sqlBlobs(database),
     ready: database.ready,
     [Symbol.asyncDispose]: database.close,
   }

@@ -5,8 +5,8 @@ type Method = (...args: readonly unknown[]) => unknown
 /** A store that passes each call to the next of several stores, so that one suite shows whether they agree. */
 export function takeTurns(stores: readonly Store[]): Store {
   let turn = 0
-  const port = <Name extends keyof Omit<Store, symbol>>(name: Name): Store[Name] =>
-    new Proxy({} as Store[Name], {
+  const port = <Name extends keyof Omit<Store, symbol>>(name: Name): NonNullable<Store[Name]> =>
+    new Proxy({} as NonNullable<Store[Name]>, {
       get: (_, method) => {
         const chosen = stores[turn++ % stores.length]?.[name] as unknown as Record<PropertyKey, Method>
         return (...args: readonly unknown[]) => chosen[method]?.(...args)
@@ -19,6 +19,7 @@ export function takeTurns(stores: readonly Store[]): Store {
     journal: port('journal'),
     leases: port('leases'),
     grants: port('grants'),
+    blobs: port('blobs'),
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))
     },

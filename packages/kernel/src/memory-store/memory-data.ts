@@ -56,6 +56,8 @@ export interface ThreadData {
   readonly changes: StateChange[]
   /** Foreign ids, each with the sequence of the message that it counts for. */
   readonly processed: Map<string, number>
+  /** Large texts, each with the sequence of the last message that was there before it. */
+  readonly blobs: Map<string, { readonly seq: number; readonly text: string }>
   readonly runs: Map<string, RunRecord>
   /** The last sequence given to a run. */
   runSeq: number
@@ -156,6 +158,7 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     messageIds: new Set(),
     changes: [],
     processed: new Map(),
+    blobs: new Map(),
     runs: new Map(),
     runSeq: 0,
     calls: new Map(),

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../data/json.ts'
 import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { BlobStore } from './blob-store.ts'
 import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
@@ -29,12 +30,15 @@ export interface Store extends AsyncDisposable {
   readonly journal: JournalStore
   readonly leases: LeaseStore
   readonly grants: GrantStore
+  /** Absent in stores that keep no large texts. */
+  readonly blobs?: BlobStore
 }
 
 /** A store with every method, as those of Troupe are; methods that came later are optional in `Store`. */
 export interface FullStore extends Store {
   readonly threads: Required<ThreadStore>
   readonly records: Required<RecordStore>
+  readonly blobs: BlobStore
 }
 
 /** A conversation in a list: where it is and what goes on in it, without its content. */

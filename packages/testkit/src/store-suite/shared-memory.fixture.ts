@@ -14,6 +14,7 @@ export function sharedMemory(clock: Clock): () => Store {
       journal: whileOpen(data.journal, closed),
       leases: whileOpen(data.leases, closed),
       grants: whileOpen(data.grants, closed),
+      blobs: whileOpen(data.blobs, closed),
       runLog: { ...whileOpen(data.runLog, closed), follow: followWhileOpen(data.runLog, closed) },
       async [Symbol.asyncDispose]() {
         closing.abort()

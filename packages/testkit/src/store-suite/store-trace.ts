@@ -14,6 +14,7 @@ export class StoreTrace {
       journal: this.#port(store, 'journal'),
       leases: this.#port(store, 'leases'),
       grants: this.#port(store, 'grants'),
+      ...(store.blobs && { blobs: this.#port(store, 'blobs') }),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }
   }
@@ -25,8 +26,8 @@ export class StoreTrace {
     )
   }
 
-  #port<Name extends keyof Omit<Store, symbol>>(store: Store, name: Name): Store[Name] {
-    return new Proxy({} as Store[Name], {
+  #port<Name extends keyof Omit<Store, symbol>>(store: Store, name: Name): NonNullable<Store[Name]> {
+    return new Proxy({} as NonNullable<Store[Name]>, {
       get: (_, method) => {
         const port = store[name] as unknown as Record<PropertyKey, unknown>
         const found = port[method]

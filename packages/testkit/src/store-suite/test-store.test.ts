@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { attemptMutants } from './attempt-mutants.fixture.ts'
+import { blobMutants } from './blob-mutants.fixture.ts'
 import { cutMutants } from './cut-mutants.fixture.ts'
 import { forkMutants } from './fork-mutants.fixture.ts'
 import { forkStateMutants } from './fork-state-mutants.fixture.ts'
@@ -92,6 +93,7 @@ describe('testStore', () => {
     ...cutMutants,
     ...forkStateMutants,
     ...grantMutants,
+    ...blobMutants,
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,

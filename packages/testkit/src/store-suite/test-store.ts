@@ -3,6 +3,7 @@ import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { attemptClauses } from './attempt-clauses.ts'
+import { blobClauses } from './blob-clauses.ts'
 import { cutClauses } from './cut-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { forkClauses } from './fork-clauses.ts'
@@ -78,6 +79,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       cutClauses,
       forkStateClauses,
       grantClauses,
+      blobClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),

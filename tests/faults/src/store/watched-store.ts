@@ -12,6 +12,7 @@ export function watchedStore(store: Store, onCall: OnCall): Store {
     journal: watchedPort('journal', store.journal, onCall),
     leases: watchedPort('leases', store.leases, onCall),
     grants: watchedPort('grants', store.grants, onCall),
+    ...(store.blobs && { blobs: watchedPort('blobs', store.blobs, onCall) }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }
