@@ -1,6 +1,15 @@
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { scriptedModel, testHandler, testOptions } from '@troupe/testkit'
-import { type CompactionOptions, compaction, type OffloadOptions, offload, type PromptCacheOptions, promptCache, type ToolSearchOptions, toolSearch } from './index.ts'
+import {
+  type CompactionOptions,
+  compaction,
+  type OffloadOptions,
+  offload,
+  type PromptCacheOptions,
+  promptCache,
+  type ToolSearchOptions,
+  toolSearch,
+} from './index.ts'
 
 const store = memoryStore()
 const { blobs } = store

@@ -15,6 +15,8 @@ export interface CompactionSettings {
 }
 
 const CHARS_PER_TOKEN = 4
+/** What a model summarises at once, as a share of `maxTokens`: what is cut off at the limit, and some more. */
+const PIECE = 1.25
 /** An estimate is not trusted to be further off than this. */
 const LARGEST_SCALE = 8
 
@@ -110,10 +112,15 @@ export class CompactedRun {
   }
 
   /** Contract: each piece is a step of its own, so that a run that goes on after a crash writes no part of a summary twice; undefined if the model fails. */
-  async #summarise(ctx: RunContext, former: Summary, past: readonly Message[], scale: number): Promise<Summary | undefined> {
+  async #summarise(
+    ctx: RunContext,
+    former: Summary,
+    past: readonly Message[],
+    scale: number,
+  ): Promise<Summary | undefined> {
     const { model, maxTokens, keepTokens } = this.#settings
     let summary = former
-    for (const piece of transcriptPieces(past, Math.max(1, Math.floor(maxTokens / scale)))) {
+    for (const piece of transcriptPieces(past, Math.max(1, Math.floor((PIECE * maxTokens) / scale)))) {
       const id = ctx.ids.next()
       const so = summary
       const answer = await ctx.perform('compaction', () => answered(ctx, askForUpdate(model, ctx, id, so, piece)))

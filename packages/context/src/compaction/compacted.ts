@@ -38,7 +38,11 @@ export function summaryId({ cut }: Compacted): string {
  * A history with the summary in the place of what was cut off.
  * Contract: gives the same array if it is so already; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has.
  */
-export function compactedHistory(compacted: Compacted, messages: readonly Message[], readable: boolean): readonly Message[] {
+export function compactedHistory(
+  compacted: Compacted,
+  messages: readonly Message[],
+  readable: boolean,
+): readonly Message[] {
   const { head = [], cut } = compacted
   const id = summaryId(compacted)
   if (messages[head.length]?.id === id) return messages

@@ -1,4 +1,4 @@
-import { defineTool, type Message, type RunContext, type Tool, type ThreadStore, textOf } from '@troupe/kernel'
+import { defineTool, type Message, type RunContext, type ThreadStore, type Tool } from '@troupe/kernel'
 import { pages } from '@troupe/kernel/kit'
 import MiniSearch from 'minisearch'
 import { excerpt } from '../excerpt.ts'
@@ -65,12 +65,16 @@ async function originalsOf(
 function found(originals: readonly Original[], query: string): string {
   const index = new MiniSearch<{ readonly id: number; readonly text: string }>({ fields: ['text'] })
   index.addAll(originals.map(({ message }, id) => ({ id, text: messageText(message) })))
-  const hits = index.search(query, { prefix: (term) => term.length > 3, fuzzy: (term) => (term.length > 5 ? 0.2 : false) })
+  const hits = index.search(query, {
+    prefix: (term) => term.length > 3,
+    fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+  })
   const best = hits.slice(0, MOST_HITS).flatMap(({ id, terms }) => {
     const original = originals[id as number]
-    return original ? [`${label(original)}\n${excerpt(messageText(original.message), terms)}`] : []
+    return original ? [`#${original.no}\n${excerpt(messageText(original.message), terms)}`] : []
   })
-  if (best.length === 0) return `No earlier message matches ${JSON.stringify(query)}. There are ${originals.length}, the first has number ${originals[0]?.no}.`
+  if (best.length === 0)
+    return `No earlier message matches ${JSON.stringify(query)}. There are ${originals.length}, the first has number ${originals[0]?.no}.`
   return best.join('\n\n')
 }
 
@@ -78,13 +82,10 @@ function found(originals: readonly Original[], query: string): string {
 function listed(originals: readonly Original[]): string {
   let text = ''
   for (const original of originals) {
-    const next = `${label(original)}\n${messageText(original.message)}\n\n`
-    if (text !== '' && text.length + next.length > MOST_CHARS) return `${text}There is more: read on with from ${original.no}.`
+    const next = `#${original.no}\n${messageText(original.message)}\n\n`
+    if (text !== '' && text.length + next.length > MOST_CHARS)
+      return `${text}There is more: read on with from ${original.no}.`
     text += next.slice(0, MOST_CHARS)
   }
   return text === '' ? 'There are no earlier messages with this number.' : text.trimEnd()
-}
-
-function label({ no, message }: Original): string {
-  return `#${no}${textOf(message.content) === '' ? ' (without text)' : ''}`
 }

@@ -1,4 +1,11 @@
-import { type ChatModel, KernelError, type ModelPart, type ModelRequest, type RunContext, type Usage } from '@troupe/kernel'
+import {
+  type ChatModel,
+  KernelError,
+  type ModelPart,
+  type ModelRequest,
+  type RunContext,
+  type Usage,
+} from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { type Summary, summaryText } from './summary.ts'
@@ -27,7 +34,13 @@ Leave out headings without entries. Do not repeat lines that still hold.`
  * Asks a model what messages add to a summary.
  * Contract: the call has a span, so that records and traces count its tokens; an answer without text is an error.
  */
-export async function askForUpdate(model: ChatModel, ctx: RunContext, id: string, so: Summary, piece: string): Promise<string> {
+export async function askForUpdate(
+  model: ChatModel,
+  ctx: RunContext,
+  id: string,
+  so: Summary,
+  piece: string,
+): Promise<string> {
   const former = summaryText(so, true)
   const content = `Summary so far:\n\n${former === '' ? '(none)' : former}\n\nMessages that follow:\n\n${piece}`
   const request: ModelRequest = {
@@ -54,9 +67,12 @@ export async function askForUpdate(model: ChatModel, ctx: RunContext, id: string
 
 type Finish = ModelPart & { readonly type: 'finish' }
 
-async function collected(
-  parts: AsyncIterable<ModelPart>,
-): Promise<{ readonly text: string; readonly usage: Usage; readonly reason: Finish['reason']; readonly model?: string | undefined }> {
+async function collected(parts: AsyncIterable<ModelPart>): Promise<{
+  readonly text: string
+  readonly usage: Usage
+  readonly reason: Finish['reason']
+  readonly model?: string | undefined
+}> {
   let text = ''
   let finish: Finish | undefined
   for await (const part of parts) {

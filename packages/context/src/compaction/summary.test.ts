@@ -62,7 +62,10 @@ A trip to Bergen.
       fc.constantFrom(...Object.values(SECTIONS).map((title) => `## ${title}`), '## Goal', '- ', '*', '#', '##'),
       fc.string().map((text) => `- ${text}`),
     )
-    const answers = fc.array(fc.array(line).map((lines) => lines.join('\n')), { maxLength: 6 })
+    const answers = fc.array(
+      fc.array(line).map((lines) => lines.join('\n')),
+      { maxLength: 6 },
+    )
     fc.assert(
       fc.property(answers, (list) => {
         let summary: Summary = first
@@ -78,6 +81,9 @@ A trip to Bergen.
   })
 })
 
-it.each([null, 1, {}, { goal: '', lines: [{}], last: 0 }, { goal: '', lines: [], last: 0.5 }])('%j is no summary', (value) => {
-  expect(isSummary(value)).toBe(false)
-})
+it.each([null, 1, {}, { goal: '', lines: [{}], last: 0 }, { goal: '', lines: [], last: 0.5 }])(
+  '%j is no summary',
+  (value) => {
+    expect(isSummary(value)).toBe(false)
+  },
+)

@@ -79,44 +79,47 @@ function readAnswer(answer: string): ReadAnswer {
   const goal: string[] = []
   const added: { section: Section; text: string }[] = []
   const obsolete = new Set<number>()
-  let current: Section | 'goal' | 'obsolete' = 'facts'
+  let current: Heading = 'facts'
+  const take = (line: string) => {
+    if (current === 'goal') goal.push(line)
+    else if (current === 'obsolete') for (const no of line.match(/\d+/g) ?? []) obsolete.add(Number(no))
+    else addTo(added, current, line)
+  }
   for (const raw of answer.split('\n')) {
     const line = raw.trim()
     const heading = headingOf(line)
     if (heading) current = heading
-    else if (line === '' || isNothing(line)) continue
-    else if (current === 'goal') goal.push(line)
-    else if (current === 'obsolete') for (const no of line.match(/\d+/g) ?? []) obsolete.add(Number(no))
-    else if (isBullet(line)) added.push({ section: current, text: line.slice(2).trim() })
-    else addTo(added, current, line)
+    else if (!isNothing(line)) take(line)
   }
   return { goal: goal.join(' '), added, obsolete }
 }
 
-/** A line that is no bullet goes on with the one before. */
+/** Adds a line; one that is no bullet goes on with the one before. */
 function addTo(added: { section: Section; text: string }[], section: Section, line: string): void {
   const last = added.at(-1)
-  if (last?.section === section) last.text += ` ${line}`
+  if (line.startsWith('- ') || line.startsWith('* ')) added.push({ section, text: line.slice(2).trim() })
+  else if (last?.section === section) last.text += ` ${line}`
   else added.push({ section, text: line })
 }
 
-const HEADINGS: ReadonlyMap<string, Section | 'goal' | 'obsolete'> = new Map([
+type Heading = Section | 'goal' | 'obsolete'
+
+const HEADINGS: ReadonlyMap<string, Heading> = new Map([
   ...Object.entries(SECTIONS).map(([section, title]) => [title.toLowerCase(), section as Section] as const),
   ['goal', 'goal'],
   ['obsolete', 'obsolete'],
 ])
 
-function headingOf(line: string): Section | 'goal' | 'obsolete' | undefined {
+function headingOf(line: string): Heading | undefined {
   if (!line.startsWith('#')) return undefined
   return HEADINGS.get(line.replaceAll('#', '').replaceAll(':', '').trim().toLowerCase())
 }
 
-function isBullet(line: string): boolean {
-  return line.startsWith('- ') || line.startsWith('* ')
-}
-
 /** What models write under a heading without entries. */
 function isNothing(line: string): boolean {
-  const word = line.replaceAll(/[-*().]/g, '').trim().toLowerCase()
+  const word = line
+    .replaceAll(/[-*().]/g, '')
+    .trim()
+    .toLowerCase()
   return word === 'none' || word === 'nothing' || word === ''
 }

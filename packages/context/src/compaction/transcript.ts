@@ -35,7 +35,8 @@ export function messageText(message: Message): string {
   for (const part of typeof content === 'string' ? [] : content) {
     if (part.type === 'file') lines.push(`(file ${part.name ?? ''} ${part.mediaType} ${part.url?.slice(0, 200) ?? ''})`)
   }
-  if (role === 'assistant') for (const call of message.toolCalls ?? []) lines.push(`(calls ${call.name} ${call.arguments})`)
+  if (role === 'assistant')
+    for (const call of message.toolCalls ?? []) lines.push(`(calls ${call.name} ${call.arguments})`)
   return lines.filter((line) => line !== '').join('\n')
 }
 

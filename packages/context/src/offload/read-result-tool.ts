@@ -24,7 +24,10 @@ export function readResultTool(
     async invoke({ id, from = 0, find }, ctx) {
       const text = await get(ctx, id)
       if (text === undefined) {
-        throw new KernelError('NOT_FOUND', `${READ_RESULT}: there is no result ${JSON.stringify(id)}; use the id that its beginning names`)
+        throw new KernelError(
+          'NOT_FOUND',
+          `${READ_RESULT}: there is no result ${JSON.stringify(id)}; use the id that its beginning names`,
+        )
       }
       if (find !== undefined && find !== '') return matches(text, find, from)
       const part = text.slice(from, from + maxChars)

@@ -47,7 +47,9 @@ export function toolSearch(options: ToolSearchOptions = {}): AgentHandler {
   return {
     name: WHO,
     beforeAgent(ctx, config) {
-      const searched = config.tools.map(({ tool }) => tool).filter(({ name, kind }) => kind !== 'think' && !shown.has(name))
+      const searched = config.tools
+        .map(({ tool }) => tool)
+        .filter(({ name, kind }) => kind !== 'think' && !shown.has(name))
       if (searched.length < from) return
       config.tools.push(search)
       return ctx.with(SEARCHED, new Map(searched.map((tool) => [tool.name, tool])))
@@ -106,9 +108,16 @@ function firstLine(text: string): string {
 
 /** The tools of requests. Contract: those that are always shown in their order, then the loaded ones in theirs; the same list for the same request. */
 class RequestLists {
-  readonly #lists = new WeakMap<readonly ToolSpec[], { readonly names: readonly string[]; readonly list: readonly ToolSpec[] }>()
+  readonly #lists = new WeakMap<
+    readonly ToolSpec[],
+    { readonly names: readonly string[]; readonly list: readonly ToolSpec[] }
+  >()
 
-  of({ tools, options }: ModelRequest, searched: ReadonlyMap<string, Tool>, loaded: readonly string[]): readonly ToolSpec[] {
+  of(
+    { tools, options }: ModelRequest,
+    searched: ReadonlyMap<string, Tool>,
+    loaded: readonly string[],
+  ): readonly ToolSpec[] {
     const { toolChoice } = options
     const chosen = typeof toolChoice === 'object' && !loaded.includes(toolChoice.tool) ? toolChoice.tool : undefined
     const names = chosen === undefined ? loaded : [...loaded, chosen]

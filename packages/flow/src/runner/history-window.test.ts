@@ -76,7 +76,12 @@ describe('a runner with a window', () => {
   })
 
   test('that begins at a message goes back to a call before it that still waits', async () => {
-    const call: Message = { id: 'a1', role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'open', arguments: '{}' }] }
+    const call: Message = {
+      id: 'a1',
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c1', name: 'open', arguments: '{}' }],
+    }
     const list = [user('zero'), user('one'), call, user('two'), user('three', 'here')]
     const window = new HistoryWindow({ from: () => 'here' })
     const startIn = (messages: readonly Message[], awaited: readonly string[], older: 'none' | 'unread' = 'unread') =>

@@ -36,7 +36,10 @@ export function asked({ messages }: ModelRequest): string {
 /** A summariser that keeps each line of the form `FACT: …`. */
 export function factKeeper(): ScriptedModel {
   return scriptedModel(
-    [(request) => `## Facts\n${[...asked(request).matchAll(/FACT: ([^\n]*)/g)].map(([, fact]) => `- ${fact}`).join('\n')}`],
+    [
+      (request) =>
+        `## Facts\n${[...asked(request).matchAll(/FACT: ([^\n]*)/g)].map(([, fact]) => `- ${fact}`).join('\n')}`,
+    ],
     { repeat: true },
   )
 }
@@ -45,7 +48,11 @@ export function factKeeper(): ScriptedModel {
 export function talk(
   model: ScriptedModel,
   handlers: readonly AgentHandler[],
-  { store = memoryStore(), tools = [], ...options }: Partial<RunnerOptions> & { store?: FullStore; tools?: readonly (ToolMeta | ToolMeta['tool'])[] } = {},
+  {
+    store = memoryStore(),
+    tools = [],
+    ...options
+  }: Partial<RunnerOptions> & { store?: FullStore; tools?: readonly (ToolMeta | ToolMeta['tool'])[] } = {},
 ): FlowRunner {
   const agent = chatModelAgent({ name: 'guide', model, instruction: 'Help.', tools, handlers })
   return runner({ agent, store, ...options })
