@@ -8,6 +8,7 @@ import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
 import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
+import { contextWorkloads } from './workloads/context-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
 import { mcpWorkloads } from './workloads/mcp-workloads.ts'
@@ -31,6 +32,8 @@ const all = {
   Persistence: persistence.workloads,
   // The hand-written side is the same turn without the plugin.
   OpenTelemetry: otelWorkloads(),
+  // The hand-written side is the same turn without the handlers.
+  Context: contextWorkloads(),
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
   // The hand-written side is the client of the SDK alone.

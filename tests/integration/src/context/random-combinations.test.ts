@@ -34,11 +34,13 @@ const tools = ['look', 'add', 'fail'].map((name) =>
 )
 
 const turns = fc.array(
-  fc.array(fc.constantFrom('look', 'add', 'fail'), { minLength: 1, maxLength: 3 }).map((names): ScriptedTurn => ({
-    text: 'Let me see.',
-    reasoning: 'Hm.',
-    toolCalls: names.map((name) => ({ name })),
-  })),
+  fc.array(fc.constantFrom('look', 'add', 'fail'), { minLength: 1, maxLength: 3 }).map(
+    (names): ScriptedTurn => ({
+      text: 'Let me see.',
+      reasoning: 'Hm.',
+      toolCalls: names.map((name) => ({ name })),
+    }),
+  ),
   { maxLength: 3 },
 )
 const talks = fc.array(turns, { minLength: 1, maxLength: 3 })
@@ -49,7 +51,11 @@ async function held(conversation: readonly (readonly ScriptedTurn[])[], names: r
   const clock = fakeClock()
   const store = memoryStore({ clock })
   const model = scriptedModel(conversation.flatMap((calls, i): ScriptedTurn[] => [...calls, `Answer ${i}.`]))
-  const desk = talk(model, names.map((name) => (IDLE[name] as (typeof IDLE)[string])(store)), { store, tools, clock })
+  const desk = talk(
+    model,
+    names.map((name) => (IDLE[name] as (typeof IDLE)[string])(store)),
+    { store, tools, clock },
+  )
   const events: AgentEvent[] = []
   for (const [i] of conversation.entries()) {
     for await (const event of desk.query(`Question ${i}`, { session: ANN, runId: `R${i}` })) events.push(event)

@@ -36,9 +36,19 @@ const TOOLS: readonly Tool[] = Array.from({ length: 200 }, (_, i) =>
 /** A turn of the conversation: three searches, a large result that is read, calls, and mostly answers. */
 function turnOf(turn: number, step: number): ScriptedTurn {
   const calls: { readonly [turn: number]: readonly (readonly [string, { [key: string]: string }])[] } = {
-    1: [['search_tools', { query: 'tool_7' }], ['tool_7', {}], ['read_result', { id: 'c-1-1', find: 'ferry' }]],
-    2: [['search_tools', { query: 'tool_12' }], ['tool_12', {}]],
-    20: [['search_tools', { query: 'tool_150' }], ['tool_150', {}]],
+    1: [
+      ['search_tools', { query: 'tool_7' }],
+      ['tool_7', {}],
+      ['read_result', { id: 'c-1-1', find: 'ferry' }],
+    ],
+    2: [
+      ['search_tools', { query: 'tool_12' }],
+      ['tool_12', {}],
+    ],
+    20: [
+      ['search_tools', { query: 'tool_150' }],
+      ['tool_150', {}],
+    ],
   }
   const own = calls[turn] ?? (turn % 5 === 0 ? [['tool_12', { text: `${turn}` }] as const] : [])
   const call = own[step]
@@ -49,27 +59,34 @@ function turnOf(turn: number, step: number): ScriptedTurn {
 test.each([
   ['a thread that is never compacted', 1_000_000],
   ['a thread that is compacted on its way', 5_000],
-])('in a conversation of 50 turns at least 90 % of the input is what the request before began with: %s', async (_, maxTokens) => {
-  await using store = sqliteStore({ path: ':memory:' })
-  const small = factKeeper()
-  let turn = 0
-  let step = 0
-  const model = sizedModel(() => turnOf(turn, step++))
-  const handlers = () => [
-    toolSearch({ limit: 1 }),
-    offload({ blobs: store.blobs }),
-    compaction({ model: small, maxTokens, keepTokens: 1_500, store }),
-    promptCache(),
-  ]
-  const made = handlers()
-  for (turn = 1; turn <= 50; turn++) {
-    step = 0
-    // Now and then another process goes on.
-    const desk = talk(model, turn % 10 === 0 ? handlers() : made, { store, tools: TOOLS, history: { from: compactedFrom } })
-    await desk.query(`Question ${turn}. FACT: the number of turn ${turn} is ${turn * 37}.`, { session: ANN })
-  }
-  expect(model.requests.length).toBeGreaterThan(60)
-  expect(unchangedShare(model.requests)).toBeGreaterThanOrEqual(0.9)
-  expect(small.requests.length > 0).toBe(maxTokens < 1_000_000)
-  expect(model.requests.every(({ options }) => options.cache?.key === 't')).toBe(true)
-})
+])(
+  'in a conversation of 50 turns at least 90 % of the input is what the request before began with: %s',
+  async (_, maxTokens) => {
+    await using store = sqliteStore({ path: ':memory:' })
+    const small = factKeeper()
+    let turn = 0
+    let step = 0
+    const model = sizedModel(() => turnOf(turn, step++))
+    const handlers = () => [
+      toolSearch({ limit: 1 }),
+      offload({ blobs: store.blobs }),
+      compaction({ model: small, maxTokens, keepTokens: 1_500, store }),
+      promptCache(),
+    ]
+    const made = handlers()
+    for (turn = 1; turn <= 50; turn++) {
+      step = 0
+      // Now and then another process goes on.
+      const desk = talk(model, turn % 10 === 0 ? handlers() : made, {
+        store,
+        tools: TOOLS,
+        history: { from: compactedFrom },
+      })
+      await desk.query(`Question ${turn}. FACT: the number of turn ${turn} is ${turn * 37}.`, { session: ANN })
+    }
+    expect(model.requests.length).toBeGreaterThan(60)
+    expect(unchangedShare(model.requests)).toBeGreaterThanOrEqual(0.9)
+    expect(small.requests.length > 0).toBe(maxTokens < 1_000_000)
+    expect(model.requests.every(({ options }) => options.cache?.key === 't')).toBe(true)
+  },
+)
