@@ -16,7 +16,7 @@ export function contextWorkloads(): readonly Workload[] {
   const handlers: { readonly [name: string]: AgentHandler } = {
     'compaction()': compaction({ model, store }),
     'toolSearch()': toolSearch(),
-    'offload()': offload({ blobs: store.blobs }),
+    'offload()': offload({ store }),
     'promptCache()': promptCache(),
   }
   const handWritten = toolTurns()

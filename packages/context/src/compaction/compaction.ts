@@ -37,7 +37,7 @@ const RUN = contextKey<CompactedRun>('context.compaction')
 /**
  * Puts a summary in the place of the older messages when the last model call was too large.
  * Contract: the summary is kept with the thread and updated by the next compaction; the thread keeps all messages. A summary that cannot be written does not end the run.
- * @example chatModelAgent({ name: 'guide', model, handlers: [compaction({ model: small, store })] })
+ * @example chatModelAgent({ name: 'guide', model, handlers: [compaction({ model, store })] })
  */
 export function compaction(options: CompactionOptions): AgentHandler {
   checkOptionNames(WHO, options, NAMES, { threads: 'store', maxInputTokens: 'maxTokens', keepLast: 'keepTokens' })

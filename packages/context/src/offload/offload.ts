@@ -6,6 +6,7 @@ import {
   KernelError,
   type Part,
   type RunContext,
+  type Store,
   type ToolMeta,
   textOf,
 } from '@troupe/kernel'
@@ -15,8 +16,8 @@ import { READ_RESULT, readResultTool } from './read-result-tool.ts'
 
 /** Options of `offload`. */
 export interface OffloadOptions {
-  /** Where large results are kept: `store.blobs`. */
-  readonly blobs: BlobStore
+  /** Where large results are kept: the store of the thread, which has `blobs`. */
+  readonly store: Pick<Store, 'blobs'>
   /** A result with more characters is kept outside of the history. @default 20_000 */
   readonly maxChars?: number
   /** How many of its first characters the model sees. @default 1_000 */
@@ -26,7 +27,7 @@ export interface OffloadOptions {
 const WHO = 'offload'
 /** The key of the state that says that a thread has results to read. */
 const USED_KEY = 'context:offloaded'
-const NAMES = { blobs: true, maxChars: true, previewChars: true } as const
+const NAMES = { store: true, maxChars: true, previewChars: true } as const
 
 /** The results of a run that no store keeps: its thread is not stored. */
 const UNSTORED = contextKey<Map<string, string>>('context.unstoredResults')
@@ -34,13 +35,14 @@ const UNSTORED = contextKey<Map<string, string>>('context.unstoredResults')
 /**
  * Keeps large tool results outside of the history: the model sees how they begin, and reads parts of them with `read_result`.
  * Contract: the text is stored before the result enters the history, and lives as long as the thread; files, `display`, `data` and `error` stay.
- * @example chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [offload({ blobs: store.blobs })] })
+ * @example chatModelAgent({ name: 'guide', model, tools: [weather], handlers: [offload({ store })] })
  */
 export function offload(options: OffloadOptions): AgentHandler {
-  checkOptionNames(WHO, options, NAMES, { store: 'blobs', threshold: 'maxChars', preview: 'previewChars' })
-  const { blobs, maxChars = 20_000, previewChars = 1_000 } = options
+  checkOptionNames(WHO, options, NAMES, { blobs: 'store', threshold: 'maxChars', preview: 'previewChars' })
+  const { store, maxChars = 20_000, previewChars = 1_000 } = options
+  const blobs = store?.blobs as BlobStore
   const isPort = typeof blobs?.put === 'function' && typeof blobs.get === 'function'
-  checkOption(isPort, WHO, 'blobs must be a BlobStore, such as store.blobs', blobs)
+  checkOption(isPort, WHO, 'store must be a store with blobs', store)
   checkOption(Number.isInteger(maxChars) && maxChars >= 1, WHO, 'maxChars must be a whole number from 1 on', maxChars)
   const previews = Number.isInteger(previewChars) && previewChars >= 0 && previewChars <= maxChars
   checkOption(previews, WHO, 'previewChars must be a whole number up to maxChars', previewChars)

@@ -32,7 +32,7 @@ const SEARCHED = contextKey<ReadonlyMap<string, Tool>>('context.searchedTools')
 /**
  * Shows the model `search_tools` in the place of the agent's tools, and those that it has found.
  * Contract: what is found is loaded to the end of the list and stays, for the runs that follow too, so that requests begin alike; tools of kind `think` are always shown. Place it after the handlers that add tools.
- * @example chatModelAgent({ name: 'guide', model, handlers: [mcp, toolSearch({ always: ['get_time'] })] })
+ * @example chatModelAgent({ name: 'guide', model, tools: [weather], handlers: [toolSearch({ always: ['get_time'] })] })
  */
 export function toolSearch(options: ToolSearchOptions = {}): AgentHandler {
   checkOptionNames(WHO, options, NAMES, { keep: 'always', max: 'limit', threshold: 'from' })

@@ -42,7 +42,7 @@ describe.each(stores)('a large result, with %s', (_, open) => {
       call('read_result', { id, find: 'disk FAILURE' }),
       'Line 1234.',
     ])
-    const handlers = [offload({ blobs: store.blobs, maxChars: 5_000, previewChars: 100 })]
+    const handlers = [offload({ store, maxChars: 5_000, previewChars: 100 })]
     await talk(model, handlers, { store, tools: [readLog] }).query('What is wrong?', session)
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['read_log'])
     expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['read_log', 'read_result'])
@@ -68,7 +68,7 @@ describe.each(stores)('a large result, with %s', (_, open) => {
   it('goes with its thread, and stays for a branch that has its message', async () => {
     await using store = open()
     const model = scriptedModel([call('read_log'), 'Read.'])
-    await talk(model, [offload({ blobs: store.blobs })], { store, tools: [readLog] }).query('Read it.', session)
+    await talk(model, [offload({ store })], { store, tools: [readLog] }).query('Read it.', session)
     const last = (await messagesOf(store)).at(-1)?.id ?? ''
     const { ref: branch } = await store.threads.fork(ANN, { at: last, to: 'branch' })
     await store.threads.delete(ANN)
@@ -84,7 +84,7 @@ describe('a large result', () => {
     const store = memoryStore()
     return {
       store,
-      desk: talk(scriptedModel(turns), [offload({ blobs: store.blobs, maxChars: 100, previewChars: 10 })], {
+      desk: talk(scriptedModel(turns), [offload({ store, maxChars: 100, previewChars: 10 })], {
         store,
         tools: [tool],
       }),
@@ -130,7 +130,7 @@ describe('a large result', () => {
 
   it('of a nested run has a name of its own, and is read there', async () => {
     const store = memoryStore()
-    const handlers = [offload({ blobs: store.blobs, previewChars: 0 })]
+    const handlers = [offload({ store, previewChars: 0 })]
     const inner = chatModelAgent({
       name: 'inner',
       description: 'Reads.',
@@ -161,8 +161,8 @@ describe('a large result', () => {
       call('read_result', { id: 'log-1-of-2025', find: 'Disk' }),
       ({ messages }) => textOf(messages.at(-1)?.content ?? ''),
     ])
-    const { blobs } = memoryStore()
-    const agent = chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [offload({ blobs })] })
+    const store = memoryStore()
+    const agent = chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [offload({ store })] })
     expect((await startRun(agent, 'Go')).text).toContain('Disk failure')
   })
 })

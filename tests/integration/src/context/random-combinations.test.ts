@@ -11,7 +11,7 @@ import { ANN, messagesOf, talk } from './talk.fixture.ts'
 const IDLE: { readonly [name: string]: (store: FullStore) => AgentHandler } = {
   compaction: (store) => compaction({ model: scriptedModel([]), store }),
   toolSearch: () => toolSearch(),
-  offload: ({ blobs }) => offload({ blobs }),
+  offload: (store) => offload({ store }),
   promptCache: () => promptCache(),
   historyBudget: () => historyBudget({ maxTokens: 1_000_000 }),
   logging: () => logging({ log: () => {} }),

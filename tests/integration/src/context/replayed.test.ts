@@ -82,7 +82,7 @@ testReplay(
         'model:4': 'Done.',
       }),
       tools: many,
-      handlers: [toolSearch(), offload({ blobs: store.blobs, maxChars: 100, previewChars: 10 }), promptCache()],
+      handlers: [toolSearch(), offload({ store, maxChars: 100, previewChars: 10 }), promptCache()],
     }),
   { settings: { session } },
 )

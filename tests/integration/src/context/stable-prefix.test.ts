@@ -69,7 +69,7 @@ test.each([
     const model = sizedModel(() => turnOf(turn, step++))
     const handlers = () => [
       toolSearch({ limit: 1 }),
-      offload({ blobs: store.blobs }),
+      offload({ store }),
       compaction({ model: small, maxTokens, keepTokens: 1_500, store }),
       promptCache(),
     ]
