@@ -21,6 +21,11 @@ const budgets: Readonly<Record<string, number>> = {
   'a one-turn agent as a tool, beside the agent alone': 4,
   'a turn with otel(), without an SDK': 2.6,
   'a turn with otel(), with a batching SDK': 8.5,
+  // At most 2 µs beside a turn of some 4 µs.
+  'a turn with compaction(), idle': 1.7,
+  'a turn with toolSearch(), idle': 1.5,
+  'a turn with offload(), idle': 1.7,
+  'a turn with promptCache(), idle': 1.4,
   'a call of an MCP tool, beside the SDK alone': 3.4,
   'a delta as AG-UI, on a thread in memory': 3.5,
   'a delta over HTTP, on a thread in memory': 1.5,
