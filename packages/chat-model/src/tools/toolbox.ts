@@ -44,14 +44,15 @@ export class Toolbox {
 
   /** A toolbox with exactly these tools: this one or the last one that was made, if it has them, else a new one. */
   holding(metas: readonly ToolMeta[]): Toolbox {
-    if (this.#holds(metas)) return this
-    if (!this.#changed?.#holds(metas)) this.#changed = new Toolbox(metas)
+    if (holds(this, metas)) return this
+    if (!this.#changed || !holds(this.#changed, metas)) this.#changed = new Toolbox(metas)
     return this.#changed
   }
+}
 
-  #holds(metas: readonly ToolMeta[]): boolean {
-    return metas.length === this.metas.length && metas.every((meta, i) => meta === this.metas[i])
-  }
+/** Whether a toolbox has exactly these tools. */
+function holds(toolbox: Toolbox, metas: readonly ToolMeta[]): boolean {
+  return metas.length === toolbox.metas.length && metas.every((meta, i) => meta === toolbox.metas[i])
 }
 
 /** Checks each tool once. Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for an invalid tool and for a name that occurs twice. */
