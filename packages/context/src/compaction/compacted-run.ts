@@ -1,11 +1,21 @@
-import { type ChatModel, type ErrorInfo, type Json, KernelError, type Message, type RunContext } from '@troupe/kernel'
+import {
+  type ChatModel,
+  type Content,
+  type ErrorInfo,
+  type Json,
+  KernelError,
+  type Message,
+  type ModelRequest,
+  type RunContext,
+} from '@troupe/kernel'
 import { estimateTokens } from '@troupe/kernel/history'
 import { type Compacted, compactedHistory, readCompacted } from './compacted.ts'
 import type { Place } from './place.ts'
+import { fixedTokens, type RequestSize, readSize } from './request-size.ts'
 import { splitHistory } from './split-history.ts'
 import { askForUpdate } from './summarise.ts'
 import { EMPTY, type Summary, updatedSummary } from './summary.ts'
-import { transcriptPieces } from './transcript.ts'
+import { shortened, transcriptPieces } from './transcript.ts'
 
 /** The checked options of `compaction`. */
 export interface CompactionSettings {
@@ -17,6 +27,8 @@ export interface CompactionSettings {
 const CHARS_PER_TOKEN = 4
 /** What a model summarises at once, as a share of `maxTokens`: what is cut off at the limit, and some more. */
 const PIECE = 1.25
+/** The least that is cut off, as a share of what stays. */
+const WORTHWHILE = 0.5
 /** An estimate is not trusted to be further off than this. */
 const LARGEST_SCALE = 8
 
@@ -42,7 +54,8 @@ export class CompactedRun {
 
   /** What was cut off so far. */
   compacted(ctx: RunContext): Compacted | undefined {
-    const value = ctx.state.get(this.#place.summary)
+    const { summary, inherited } = this.#place
+    const value = ctx.state.get(summary) ?? (inherited === undefined ? undefined : ctx.state.get(inherited))
     if (value !== this.#seen) {
       this.#seen = value
       this.#compacted = readCompacted(value)
@@ -51,9 +64,9 @@ export class CompactedRun {
   }
 
   /** Notes how large a request was. Contract: in the state, because a replay does not call the model. */
-  note(ctx: RunContext, inputTokens: number): void {
+  note(ctx: RunContext, request: ModelRequest, inputTokens: number): void {
     if (inputTokens < this.#settings.maxTokens || ctx.state.get(this.#place.due) !== undefined) return
-    ctx.state.set(this.#place.due, inputTokens)
+    ctx.state.set(this.#place.due, [inputTokens, fixedTokens(request)])
   }
 
   /** Whether the tool that reads what was cut off has nothing to read yet. */
@@ -66,13 +79,15 @@ export class CompactedRun {
     const compacted = this.compacted(ctx)
     const due = ctx.state.get(this.#place.due)
     const shown = compacted ? this.#show(compacted, messages) : messages
-    if (due !== undefined && !this.#failed) return this.#compact(ctx, shown, Number(due))
+    if (due !== undefined && !this.#failed) return this.#compact(ctx, shown, readSize(due, this.#settings.maxTokens))
     return shown === messages ? undefined : shown
   }
 
   /** Compacts a history that the model has refused; undefined if that is not possible. */
-  async compactNow(ctx: RunContext, messages: readonly Message[]): Promise<readonly Message[] | undefined> {
-    const shorter = await this.#compact(ctx, messages, this.#settings.maxTokens)
+  async compactNow(ctx: RunContext, request: ModelRequest): Promise<readonly Message[] | undefined> {
+    const { messages } = request
+    const size = { tokens: this.#settings.maxTokens, fixed: fixedTokens(request) }
+    const shorter = await this.#compact(ctx, messages, size, 0)
     return shorter === messages ? undefined : shorter
   }
 
@@ -87,14 +102,21 @@ export class CompactedRun {
     for (const message of messages) if (!kept.has(message.id)) this.cutOff.set(message.id, message)
   }
 
-  async #compact(ctx: RunContext, messages: readonly Message[], tokens: number): Promise<readonly Message[]> {
+  /** Contract: gives the same list if there is less to cut off than a share of what stays, so that a history that stays too large is not summarised in each turn. */
+  async #compact(
+    ctx: RunContext,
+    messages: readonly Message[],
+    { tokens, fixed }: RequestSize,
+    least = WORTHWHILE,
+  ): Promise<readonly Message[]> {
     const { keepTokens } = this.#settings
     const former = this.compacted(ctx)
     // The real tokens tell how far the estimate is off for this conversation.
-    const estimate = messages.reduce((sum, message) => sum + estimateTokens(message), 0)
-    const scale = Math.min(Math.max(tokens / Math.max(estimate, 1), 1), LARGEST_SCALE)
-    const split = splitHistory(messages, former, keepTokens / scale)
-    if (!split) return messages
+    const real = (tokens - fixed) / Math.max(tokensOf(messages), 1)
+    const scale = Math.min(Math.max(real, 1), LARGEST_SCALE)
+    const keep = keepTokens / scale
+    const split = splitHistory(messages, former, keep)
+    if (!split || tokensOf(split.past) < least * keep) return messages
     const { head, past, cut, request } = split
     const summary = await this.#summarise(ctx, former?.summary ?? EMPTY, past, scale)
     if (!summary) return messages
@@ -103,7 +125,7 @@ export class CompactedRun {
       cut,
       summary,
       ...(head.length > 0 && { head }),
-      ...(request !== undefined && { request }),
+      ...(request !== undefined && { request: shortRequest(request, (CHARS_PER_TOKEN * keep) / 2) }),
     }
     ctx.state.set(this.#place.summary, compacted as Json)
     ctx.state.delete(this.#place.due)
@@ -146,4 +168,14 @@ async function answered(
     if (ctx.signal.aborted || KernelError.is(error, 'ABORTED')) throw error
     return { text: '', error: KernelError.from(error, 'MODEL_FAILED').toJSON() }
   }
+}
+
+function tokensOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + estimateTokens(message), 0)
+}
+
+/** A request of a person without the middle of its texts, if they are long. */
+function shortRequest(request: Content, maxChars: number): Content {
+  if (typeof request === 'string') return shortened(request, maxChars)
+  return request.map((part) => (part.type === 'text' ? { ...part, text: shortened(part.text, maxChars) } : part))
 }

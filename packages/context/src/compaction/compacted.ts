@@ -1,6 +1,5 @@
 import type { Content, FilePart, Json, Message, SystemMessage, UserMessage } from '@troupe/kernel'
 import { textOf } from '@troupe/kernel'
-import { isContent } from '@troupe/kernel/kit'
 import { isRecord } from '../is-record.ts'
 import { isSummary, type Summary, summaryText } from './summary.ts'
 
@@ -29,6 +28,16 @@ function isSystemMessage(message: unknown): boolean {
   return message.role === 'system' && typeof message.id === 'string' && isContent(message.content)
 }
 
+/** Contract: stricter than a model would need it, so that nothing that reads it fails. */
+function isContent(content: unknown): boolean {
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isPart))
+}
+
+function isPart(part: unknown): boolean {
+  if (!isRecord(part)) return false
+  return part.type === 'file' ? typeof part.mediaType === 'string' : typeof part.text === 'string'
+}
+
 /** The id of the message with the summary. */
 export function summaryId({ cut }: Compacted): string {
   return `summary:${cut}`
@@ -36,7 +45,7 @@ export function summaryId({ cut }: Compacted): string {
 
 /**
  * A history with the summary in the place of what was cut off.
- * Contract: gives the same array if it is so already; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has.
+ * Contract: gives the same array if it is so already, and begins with a call if it would begin with its result; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has.
  */
 export function compactedHistory(
   compacted: Compacted,
@@ -46,7 +55,9 @@ export function compactedHistory(
   const { head = [], cut } = compacted
   const id = summaryId(compacted)
   if (messages[head.length]?.id === id) return messages
-  const at = messages.findIndex((message) => message.id === cut)
+  let at = messages.findIndex((message) => message.id === cut)
+  // Another agent has cut here: it sees results of this one as context.
+  while (at > 0 && messages[at]?.role === 'tool') at--
   const rest = messages.slice(Math.max(at, 0)).filter((message) => !isSameHead(head, message))
   return [...head, { id, role: 'user', content: shownContent(compacted, readable) }, ...rest]
 }

@@ -54,10 +54,9 @@ export function compaction(options: CompactionOptions): AgentHandler {
   return {
     name: WHO,
     beforeAgent(ctx, config) {
-      const place = placeOf(ctx)
-      const offered = tool && place.lasts && !config.tools.some((meta) => meta.tool.name === tool.tool.name)
+      const offered = tool && ctx.depth === 0 && !config.tools.some((meta) => meta.tool.name === tool.tool.name)
       if (offered) config.tools.push(tool)
-      return ctx.with(RUN, new CompactedRun(settings, place, offered ? tool.tool.name : undefined))
+      return ctx.with(RUN, new CompactedRun(settings, placeOf(ctx), offered ? tool.tool.name : undefined))
     },
     beforeModelRewriteHistory(ctx, messages) {
       return ctx.get(RUN)?.rewrite(ctx, messages)
@@ -81,7 +80,7 @@ function watched(run: CompactedRun, ctx: RunContext, given: ModelRequest, next: 
         next(ctx, asked),
         sinkTo(sink, (part: ModelPart) => {
           begun = true
-          if (part.type === 'finish') run.note(ctx, part.usage.inputTokens)
+          if (part.type === 'finish') run.note(ctx, asked, part.usage.inputTokens)
           return sink.write(part)
         }),
       )
@@ -89,7 +88,7 @@ function watched(run: CompactedRun, ctx: RunContext, given: ModelRequest, next: 
       await call(request)
     } catch (error) {
       if (begun || !KernelError.is(error, 'MODEL_CONTEXT_EXCEEDED')) throw error
-      const messages: readonly Message[] | undefined = await run.compactNow(ctx, request.messages)
+      const messages: readonly Message[] | undefined = await run.compactNow(ctx, request)
       if (!messages) throw error
       await call({ ...given, messages })
     }

@@ -9,8 +9,8 @@ const DUE_KEY = 'context:due'
 export interface Place {
   readonly summary: string
   readonly due: string
-  /** Whether it lasts, for the runs that follow. */
-  readonly lasts: boolean
+  /** Where what was cut off before the run is, if it has cut off nothing itself. */
+  readonly inherited?: string
 }
 
 /**
@@ -18,7 +18,10 @@ export interface Place {
  * Contract: a nested run has a history of its own, and a branch of a parallel workflow does not see what the others say meanwhile; what they cut off lasts for the run.
  */
 export function placeOf({ depth, origin, step }: RunContext): Place {
-  if (depth === 0 && !/(?:^|\/)branch:\d/.test(step)) return { summary: SUMMARY_KEY, due: DUE_KEY, lasts: true }
+  if (depth === 0 && !/(?:^|\/)branch:\d/.test(step)) return OF_THREAD
   const name = `${origin}:${step}`
-  return { summary: `temp:${SUMMARY_KEY}:${name}`, due: `temp:${DUE_KEY}:${name}`, lasts: false }
+  const own = { summary: `temp:${SUMMARY_KEY}:${name}`, due: `temp:${DUE_KEY}:${name}` }
+  return depth === 0 ? { ...own, inherited: SUMMARY_KEY } : own
 }
+
+const OF_THREAD: Place = { summary: SUMMARY_KEY, due: DUE_KEY }

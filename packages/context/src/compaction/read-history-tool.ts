@@ -2,6 +2,7 @@ import { defineTool, type Message, type RunContext, type ThreadStore, type Tool 
 import { pages } from '@troupe/kernel/kit'
 import MiniSearch from 'minisearch'
 import { excerpt } from '../excerpt.ts'
+import { words } from '../words.ts'
 import type { CompactedRun } from './compacted-run.ts'
 import { messageText } from './transcript.ts'
 
@@ -63,7 +64,7 @@ async function originalsOf(
 
 /** The messages that match best. */
 function found(originals: readonly Original[], query: string): string {
-  const index = new MiniSearch<{ readonly id: number; readonly text: string }>({ fields: ['text'] })
+  const index = new MiniSearch<{ readonly id: number; readonly text: string }>({ fields: ['text'], tokenize: words })
   index.addAll(originals.map(({ message }, id) => ({ id, text: messageText(message) })))
   const hits = index.search(query, {
     prefix: (term) => term.length > 3,

@@ -28,7 +28,7 @@ Files, addresses and other things that were read or changed, and how.
 ## Obsolete
 The numbers of the lines so far that no longer hold or are settled.
 
-Leave out headings without entries. Do not repeat lines that still hold.`
+Write in the language of the conversation, and leave the headings as they are. Leave out headings without entries. Do not repeat lines that still hold.`
 
 /**
  * Asks a model what messages add to a summary.

@@ -40,7 +40,8 @@ export function messageText(message: Message): string {
   return lines.filter((line) => line !== '').join('\n')
 }
 
-function shortened(text: string, maxChars: number): string {
+/** A text without its middle, if it is long. */
+export function shortened(text: string, maxChars: number): string {
   if (text.length <= maxChars + FRAME) return text
   const half = Math.floor(maxChars / 2)
   return `${text.slice(0, half)}\n[…]\n${text.slice(-half)}`

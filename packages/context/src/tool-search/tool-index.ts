@@ -1,6 +1,7 @@
 import type { Tool } from '@troupe/kernel'
 import { toJsonSchema } from '@troupe/kernel/kit'
 import MiniSearch from 'minisearch'
+import { words } from '../words.ts'
 
 interface Entry {
   readonly id: number
@@ -18,7 +19,6 @@ export class ToolIndex {
     this.#tools = tools
     this.#index = new MiniSearch<Entry>({
       fields: ['name', 'description', 'parameters'],
-      processTerm: (term) => term.toLowerCase(),
       tokenize: words,
       searchOptions: {
         boost: { name: 3, description: 2 },
@@ -47,12 +47,4 @@ export class ToolIndex {
     const hits = this.#index.search(query).map(({ id }) => this.#tools[id as number] as Tool)
     return [...new Set([...exact, ...hits])].slice(0, limit)
   }
-}
-
-/** The words of a text; those of `get_weather` and `getWeather` too. */
-function words(text: string): string[] {
-  return text
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '')
 }

@@ -1,7 +1,15 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { compactedFrom, compaction } from '@troupe/context'
 import { agentTool, parallel, runner } from '@troupe/flow'
-import { type AgentEvent, defineTool, KernelError, type Message, textOf, withTools } from '@troupe/kernel'
+import {
+  type AgentEvent,
+  defineTool,
+  KernelError,
+  type Message,
+  textOf,
+  withInstruction,
+  withTools,
+} from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { startRun } from '@troupe/kernel/run'
@@ -208,7 +216,46 @@ describe('the summary of a thread', () => {
     await runner({ agent: outer, store }).query('Go on.', session)
     expect(inner.small.requests.length).toBeGreaterThan(0)
     expect((await store.threads.get(ANN))?.state).toEqual({})
-    expect(left.model.requests.every(({ tools }) => tools.every(({ name }) => name !== 'read_history'))).toBe(true)
+    const offered = (side: typeof left) =>
+      side.model.requests.map(({ tools }) => tools.some(({ name }) => name === 'read_history'))
+    expect(new Set(offered(inner))).toEqual(new Set([false]))
+    expect(offered(left).indexOf(true)).toBe(offered(left).lastIndexOf(false) + 1)
+  })
+
+  it('is seen by every branch of a parallel workflow, also where the thread is loaded from the cut', async () => {
+    const store = memoryStore()
+    const history = { from: compactedFrom }
+    const desk = talk(parrot(), [compacting()], { store, history })
+    for (let n = 1; n <= 6; n++) await desk.query(`FACT: fact ${n}\n${LONG}`, session)
+    const models = [parrot(), parrot()] as const
+    const agents = models.map((model, i) => chatModelAgent({ name: `guide ${i}`, model, handlers: [compacting()] }))
+    await runner({ agent: parallel({ name: 'both', agents }), store, history }).query('And you?', session)
+    for (const { requests } of models) expect(textOf(requests[0]?.messages[0]?.content ?? '')).toContain('- fact 1')
+  })
+
+  it('is not written in each turn for an agent whose instruction alone is too large', async () => {
+    const small = factKeeper()
+    const model = parrot()
+    const handlers = [
+      withInstruction('i'.repeat(8_000)),
+      compaction({ model: small, maxTokens: 1_000, keepTokens: 800 }),
+    ]
+    const desk = talk(model, handlers)
+    for (let n = 1; n <= 20; n++) await desk.query(`FACT: fact ${n}\n${LONG}`, session)
+    expect(small.requests.length).toBeGreaterThan(5)
+    expect(small.requests.length).toBeLessThan(20)
+  })
+
+  it('has a very long request without its middle', async () => {
+    const look = defineTool({ name: 'look', description: '', parameters: { type: 'object' }, invoke: () => LONG })
+    const model = sizedModel((_, call) => (call < 9 ? { toolCalls: [{ name: 'look' }] } : 'Done.'))
+    const small = factKeeper()
+    const desk = talk(model, [compaction({ model: small, maxTokens: 2_000, keepTokens: 400 })], { tools: [look] })
+    await desk.query(`Begin. ${'y'.repeat(20_000)} End.`, session)
+    const [summary] = model.requests.at(-1)?.messages ?? []
+    const text = textOf(summary?.content ?? '')
+    expect(text).toMatch(/Begin\. y+\n\[…\]\ny+ End\.$/)
+    expect(text.length).toBeLessThan(2_000)
   })
 
   it('needs no store: a run alone is compacted too', async () => {
