@@ -382,6 +382,6 @@ async function fourteenth({ schema }: Kysely<Tables>): Promise<void> {
     .addColumn('blob_id', 'text', (column) => column.notNull())
     .addColumn('seq', 'bigint', (column) => column.notNull())
     .addColumn('text', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('troupe_blobs_name', ['thread', 'blob_id'])
+    .addPrimaryKeyConstraint('troupe_blobs_name', ['thread', 'blob_id', 'seq'])
     .execute()
 }

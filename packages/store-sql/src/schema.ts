@@ -124,7 +124,7 @@ export interface Tables {
     rule: string | null
     at: number
   }
-  /** Large texts, each with the sequence of the last message that was there before it. */
+  /** Large texts, each with the sequence of the last message that was there before it; the last one of an id counts, but a branch may share an earlier one. */
   troupe_blobs: { thread: number; blob_id: string; seq: number; text: string }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {

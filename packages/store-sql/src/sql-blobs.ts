@@ -20,12 +20,9 @@ export function sqlBlobs({ who, engine, query, write }: SqlDatabase): BlobStore 
       .insertInto('troupe_blobs')
       .values(row)
       .onConflict((conflict) =>
-        conflict
-          .columns(['thread', 'blob_id'])
-          .doUpdateSet(({ ref }) => ({ seq: ref('excluded.seq'), text: ref('excluded.text') })),
+        conflict.columns(['thread', 'blob_id', 'seq']).doUpdateSet(({ ref }) => ({ text: ref('excluded.text') })),
       ),
   )
-  /** The thread's own comes first, then those of its nearest source. */
   const find = compiled((db, { id, ...key }: Slots<ThreadKey & { id: string }>) =>
     threadOf(db, key)
       .innerJoin('troupe_segments as s', 's.thread', 't.id')
@@ -33,7 +30,7 @@ export function sqlBlobs({ who, engine, query, write }: SqlDatabase): BlobStore 
       .where('b.blob_id', '=', id)
       .where(unindexed('b.seq'), '<', sql.ref<number>('s.upto'))
       .select('b.text')
-      .orderBy('s.upto', 'desc')
+      .orderBy('b.seq', 'desc')
       .limit(1),
   )
 

@@ -68,23 +68,8 @@ async function leaveToBranch(tx: Transaction<Tables>, thread: number): Promise<v
   // What counts for the last shared message is the heir's own.
   await tx.updateTable('troupe_changes').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
   await tx.updateTable('troupe_processed').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
-  await tx
-    .updateTable('troupe_blobs as b')
-    .set(rows)
-    .where('b.thread', '=', thread)
-    .where('b.seq', '<', heir.upto)
-    // A text of the heir's own under the same id is of a later call.
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('troupe_blobs as own')
-            .select('own.blob_id')
-            .where('own.thread', '=', heir.thread)
-            .whereRef('own.blob_id', '=', 'b.blob_id'),
-        ),
-      ),
-    )
-    .execute()
+  // Those that were written before the last shared message.
+  await tx.updateTable('troupe_blobs').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
   await tx
     .updateTable('troupe_segments')
     .set({ source: heir.thread })

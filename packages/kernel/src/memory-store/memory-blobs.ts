@@ -13,13 +13,15 @@ export function memoryBlobs(data: MemoryData): BlobStore {
       checkBlob(WHO, id, text)
       const { row } = findThread(data, ref)
       if (!row) throw threadNotFound(WHO, ref.threadId)
-      row.blobs.set(id, { seq: row.messages.length, text })
+      const seq = row.messages.length
+      const former = row.blobs.get(id)?.filter((blob) => blob.seq < seq) ?? []
+      row.blobs.set(id, [...former, { seq, text }])
     },
 
     async get(ref, id) {
       checkRef(WHO, ref)
       checkId(WHO, 'id', id)
-      return findThread(data, ref).row?.blobs.get(id)?.text
+      return findThread(data, ref).row?.blobs.get(id)?.at(-1)?.text
     },
   }
 }

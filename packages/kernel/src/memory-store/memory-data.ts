@@ -56,8 +56,8 @@ export interface ThreadData {
   readonly changes: StateChange[]
   /** Foreign ids, each with the sequence of the message that it counts for. */
   readonly processed: Map<string, number>
-  /** Large texts, each with the sequence of the last message that was there before it. */
-  readonly blobs: Map<string, { readonly seq: number; readonly text: string }>
+  /** Large texts by id, in order, each with the sequence of the last message that was there before it: the last one counts, but a branch may share an earlier one. */
+  readonly blobs: Map<string, { readonly seq: number; readonly text: string }[]>
   readonly runs: Map<string, RunRecord>
   /** The last sequence given to a run. */
   runSeq: number

@@ -103,6 +103,23 @@ export const blobClauses: StoreClauses = {
         expect(await blobs.get(branch, 'after m1')).toBe('of the branch')
         expect(await blobs.get(branch, 'b1')).toBe('of the branch')
       }),
+      'a branch reads a text as it was before the last message that it shares': ofBlobs(
+        async ({ store, ref, blobs }) => {
+          for (const id of ['m1', 'm2', 'm3']) {
+            await say(store, ref, id)
+            await blobs.put(ref, 'b1', `after ${id}`)
+          }
+          const branches = await Promise.all(['m1', 'm2', 'm3'].map((at) => forkAt(store, ref, at, `at ${at}`)))
+          await blobs.put(ref, 'b1', 'later')
+          await blobs.put(branches[1] as ThreadRef, 'b1', 'of the branch')
+          const read = () => Promise.all([...branches, ref].map((one) => blobs.get(one, 'b1')))
+          expect(await read()).toEqual([undefined, 'of the branch', 'after m2', 'later'])
+          await store.threads.delete(ref)
+          expect(await read()).toEqual([undefined, 'of the branch', 'after m2', undefined])
+          await store.threads.delete(branches[2] as ThreadRef)
+          expect((await read())[1]).toBe('of the branch')
+        },
+      ),
       'what branches share stays when their source is deleted, and goes with the last of them': ofBlobs(
         async ({ store, ref, blobs }) => {
           for (const id of ['m1', 'm2', 'm3']) await sayAndPut(store, ref, id)

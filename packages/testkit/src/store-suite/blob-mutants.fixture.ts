@@ -110,6 +110,25 @@ export const blobMutants: readonly StoreMutant[] = [
     })),
   },
   {
+    wrong: 'a text that was replaced is gone for those who share it',
+    caught: ['a branch reads a text as it was before the last message that it shares'],
+    ports: keeping((blobs, { threads }) => {
+      const last = new Map<string, string>()
+      const key = ({ app, user }: ThreadRef, id: string) => JSON.stringify([app, user, id])
+      return {
+        async put(ref, id, text) {
+          await blobs.put(ref, id, text)
+          last.set(key(ref, id), text)
+        },
+        async get(ref, id) {
+          const text = await blobs.get(ref, id)
+          const forked = (await threads.get(ref))?.forkedFrom !== undefined
+          return forked && text !== last.get(key(ref, id)) ? undefined : text
+        },
+      }
+    }),
+  },
+  {
     wrong: 'ids of texts are not checked',
     caught: [MALFORMED],
     ports: keeping((blobs) => ({ get: (ref, id) => blobs.get(ref, typeof id === 'string' && id ? id : 'none') })),
