@@ -44,7 +44,8 @@ async function held(exchanges: readonly Exchange[], limits: { maxTokens: number;
       name: 'look',
       description: 'Looks.',
       parameters: { type: 'object' },
-      invoke: () => `FACT: seen in turn ${turn}\n${'x'.repeat(100)}`,
+      // Short, so that no summary grows too long for all of them.
+      invoke: () => `FACT: s${turn}\n${'x'.repeat(100)}`,
     })
     const handler = compaction({ model: small, ...limits, store })
     const agentOf = (name: string) =>
@@ -79,7 +80,7 @@ function expectSound(request: ModelRequest): void {
 
 /** The facts in messages. */
 const factsIn = (messages: readonly Message[]) =>
-  new Set(messages.flatMap(({ content }) => [...textOf(content).matchAll(/seen in turn (\d+)/g)].map(([, n]) => n)))
+  new Set(messages.flatMap(({ content }) => [...textOf(content).matchAll(/(?:FACT: |- )s(\d+)/g)].map(([, n]) => n)))
 
 test('two agents in one thread see sound histories with every fact, the same ones if the thread is loaded from the cut', async () => {
   let compacted = 0
