@@ -37,6 +37,7 @@ async function allOf(store: Store): Promise<unknown> {
     usage: await store.records.usage(ref),
     journal: await store.journal.read(ref),
     grants: await store.grants.list(ref),
+    blob: await store.blobs?.get(ref, 'b1'),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
     compacted: await collect(store.runLog.follow(ref, 'run-3', { signal: new AbortController().signal })),
   }
@@ -68,6 +69,7 @@ export const reopenClauses: StoreClauses = {
           { seq: 3, event: ['c'] },
         ])
         await begin(store, ref, token, [{ text: AWKWARD }, null])
+        await store.blobs?.put(ref, 'b1', AWKWARD)
         await store.journal.append(ref, 'run-1', [AWKWARD], token)
         for (const rule of ['a', 'b']) await store.grants.add(ref, { agent: '', tool: AWKWARD, rule, at: 1 })
         await store.grants.add(ref, { agent: 'a/b', tool: 'save', threadId: ref.threadId, at: 2 })
