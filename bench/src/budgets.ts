@@ -26,6 +26,11 @@ const budgets: Readonly<Record<string, number>> = {
   'a turn with memory() that knows nothing': 2,
   'a turn with otel(), without an SDK': 2.6,
   'a turn with otel(), with a batching SDK': 8.5,
+  // At most 2 µs beside a turn of some 4 µs.
+  'a turn with compaction(), idle': 1.7,
+  'a turn with toolSearch(), idle': 1.5,
+  'a turn with offload(), idle': 1.7,
+  'a turn with promptCache(), idle': 1.4,
   'a call of an MCP tool, beside the SDK alone': 3.4,
   'a call to an MCP server, 2026-07-28, beside the SDK alone': 6.4,
   'a call to an MCP server, in a session, beside the SDK alone': 8,

@@ -8,6 +8,7 @@ import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
 import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
+import { contextWorkloads } from './workloads/context-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { handlerWorkloads } from './workloads/handler-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
@@ -35,6 +36,8 @@ const all = {
   Handlers: handlerWorkloads(),
   // The hand-written side is the same turn without the plugin.
   OpenTelemetry: otelWorkloads(),
+  // The hand-written side is the same turn without the handlers.
+  Context: contextWorkloads(),
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
   // The hand-written side is the client of the SDK alone, or its server.

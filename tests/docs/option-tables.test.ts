@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src/index.ts'
 import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
+import { compaction, offload, promptCache, toolSearch } from '../../packages/context/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import {
   budget,
@@ -34,6 +35,7 @@ const finder = defineAgent({ name: 'finder', description: 'd', input: { type: 'o
 const factories: Readonly<Record<string, readonly ((options: never) => unknown)[]>> = {
   'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
+  context: [compaction, toolSearch, offload, promptCache],
   flow: [runner],
   handlers: [
     budget,

@@ -7,54 +7,14 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
-import { chatModelAgent } from '@troupe/chat-model'
-import { type ChatModel, defineTool, type ModelPart, stream } from '@troupe/kernel'
-import { startRun } from '@troupe/kernel/run'
 import { type OtelOptions, otel } from '@troupe/otel'
-import { expectText } from '../check-work.ts'
 import type { Workload } from '../measure.ts'
+import { TURNS, toolTurns } from '../tool-turns.ts'
 import { type BareSdk, bareSdk } from './bare-sdk.ts'
 
-/** Turns of a run: all but the last call a tool. */
-const TURNS = 11
-
-const usage = { inputTokens: 1, outputTokens: 1 }
-
-/** A model without latency, which calls a tool in every turn but the last. */
-const model: ChatModel = {
-  name: 'bench:model',
-  stream: ({ messages }) =>
-    stream<ModelPart>(async (sink) => {
-      const done = messages.filter(({ role }) => role === 'tool').length
-      for (const part of done < TURNS - 1 ? callOf(done) : ANSWER) {
-        const wait = sink.write(part)
-        if (wait) await wait
-      }
-    }),
-}
-
-const ANSWER: readonly ModelPart[] = [
-  { type: 'text-delta', delta: 'Done.' },
-  { type: 'finish', reason: 'stop', usage },
-]
-
-function callOf(turn: number): readonly ModelPart[] {
-  const callId = `c${turn}`
-  return [
-    { type: 'tool-call-start', callId, name: 'look' },
-    { type: 'tool-call-delta', callId, delta: '{}' },
-    { type: 'tool-call-end', callId },
-    { type: 'finish', reason: 'tool-calls', usage },
-  ]
-}
-
-const look = defineTool({ name: 'look', description: 'Looks.', parameters: { type: 'object' }, invoke: () => 'seen' })
-
-function run(options?: OtelOptions): () => Promise<unknown> {
-  const tracing = options && otel(options)
-  const agent = chatModelAgent({ name: 'a', model, tools: [look], ...(tracing && { handlers: [tracing.handler] }) })
-  const settings = tracing ? { callbacks: [tracing] } : {}
-  return () => expectText(5, startRun(agent, 'Go.', settings))
+function run(options: OtelOptions): () => Promise<unknown> {
+  const tracing = otel(options)
+  return toolTurns([tracing.handler], { callbacks: [tracing] })
 }
 
 /** An exporter that has nothing to do: what is measured is the plugin and the SDK. */
@@ -70,7 +30,7 @@ export function otelWorkloads(): readonly Workload[] {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
   const meterProvider = new MeterProvider({ readers: [reader] })
-  const handWritten = run()
+  const handWritten = toolTurns()
   const workload = (name: string, options: OtelOptions): Workload => ({
     name,
     unit: 'turn',

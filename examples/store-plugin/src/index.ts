@@ -33,7 +33,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
   /** The time of the current change. */
   let past: number | undefined
   const memory = memoryStore({ clock: { now: () => past ?? clock.now() } })
-  const { threads, records, runLog, journal, leases, grants } = memory
+  const { threads, records, runLog, journal, leases, grants, blobs } = memory
   const writes: { readonly [call: string]: Method } = {
     open: threads.open,
     commit: threads.commit,
@@ -53,6 +53,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     requestCancel: leases.requestCancel,
     grant: grants.add,
     revoke: grants.revoke,
+    put: blobs.put,
   }
 
   /** Makes a change with its time. Contract: a change in memory is synchronous, so that no other change gets this time. */
@@ -161,6 +162,10 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       list: read(grants.list),
       add: write('grant', grants.add),
       revoke: write('revoke', grants.revoke),
+    },
+    blobs: {
+      put: write('put', blobs.put),
+      get: read(blobs.get),
     },
     async [Symbol.asyncDispose]() {
       closed = true

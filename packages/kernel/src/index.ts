@@ -77,6 +77,7 @@ export type {
 } from './run/run.ts'
 export type { Count, CounterStore } from './store/counter-store.ts'
 export type { Fact, FactStore } from './store/fact-store.ts'
+export type { BlobStore } from './store/blob-store.ts'
 export type { Grant, GrantStore } from './store/grant-store.ts'
 export type {
   Checkpoint,

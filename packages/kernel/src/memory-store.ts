@@ -1,6 +1,7 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
 import { memoryCounters } from './memory-store/memory-counters.ts'
+import { memoryBlobs } from './memory-store/memory-blobs.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
 import { memoryFacts } from './memory-store/memory-facts.ts'
 import { memoryGrants } from './memory-store/memory-grants.ts'
@@ -31,6 +32,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): FullStore {
     grants: memoryGrants(data),
     counters: memoryCounters(data),
     facts: memoryFacts(data),
+    blobs: memoryBlobs(data),
     async [Symbol.asyncDispose]() {
       data.closed = true
       for (const row of allThreads(data)) endLogs(row)

@@ -1,3 +1,4 @@
+export { checkBlob } from './store/check-blob.ts'
 export { checkCommands, runIdOf } from './store/check-commands.ts'
 export { checkCommit } from './store/check-commit.ts'
 export { checkCounts, MAX_COUNTS } from './store/check-counts.ts'

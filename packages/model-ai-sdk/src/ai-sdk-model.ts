@@ -10,6 +10,7 @@ import {
 } from '@troupe/kernel'
 import { type AbortScope, abortScope, checkOptionNames, systemClock, untilAborted } from '@troupe/kernel/kit'
 import { AnswerTranslator } from './answer-translator.ts'
+import { withCacheMarks } from './cache-marks.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
 import { DIALECTS, type Dialect, dialectOf } from './schema/dialect.ts'
@@ -62,10 +63,11 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
   }
   const toError = (error: unknown) => modelError(name, error, clock)
   const answer = async (request: ModelRequest, scope: AbortScope, sink: Sink<ModelPart>) => {
-    const { responseSchema } = request.options
+    const { responseSchema, cache } = request.options
     const format = responseSchema && responseFormat(responseSchema, schemaDialect)
     const namespaces = [schemaDialect, vendor]
-    const ask = () => model.doStream(toCallOptions(request, defaults, lateSystemRole, scope.signal, format, namespaces))
+    const asked = () => toCallOptions(request, defaults, lateSystemRole, scope.signal, format, namespaces)
+    const ask = () => model.doStream(withCacheMarks(model.provider, cache, asked()))
     return writeAnswer(sink, scope, ask, new AnswerTranslator(name, vendor, format), toError)
   }
   return {

@@ -15,7 +15,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const TABLES = ['threads', 'segments', 'messages', 'changes', 'processed', 'leases']
+const TABLES = ['threads', 'segments', 'messages', 'changes', 'processed', 'blobs', 'leases']
 
 it('keeps the same branches as the memory store, whatever is said, branched and deleted, and leaves no row of them', async () => {
   const schema = server.schema()

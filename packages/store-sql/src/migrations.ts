@@ -1,4 +1,5 @@
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
+import { addBlobs } from './add-blobs.ts'
 import { addCounters } from './add-counters.ts'
 import { addFacts } from './add-facts.ts'
 import type { Flavour, Tables } from './schema.ts'
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   eleventh,
   addCounters,
   addFacts,
+  addBlobs,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {

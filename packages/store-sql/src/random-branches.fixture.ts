@@ -17,6 +17,7 @@ const changes = fc.record(
   { requiredKeys: [] },
 )
 const foreignId = fc.constantFrom('p1', 'p2', 'p3', 'p4', 'm1', 'm5', 'm9')
+const BLOBS = ['b1', 'b2', 'b3']
 const message = fc
   .record({ id: messageId, changes: fc.option(changes, { nil: undefined }) })
   .map(({ id, changes }) => ({
@@ -46,13 +47,15 @@ const step = fc.oneof(
       to: threadId,
     }),
   },
+  { weight: 2, arbitrary: fc.record({ call: fc.constant('put' as const), threadId, blob: fc.constantFrom(...BLOBS) }) },
   { weight: 2, arbitrary: fc.record({ call: fc.constant('delete' as const), threadId }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-async function perform({ threads, leases }: Store, step: Step): Promise<unknown> {
+async function perform({ threads, leases, blobs }: Store, step: Step, at: number): Promise<unknown> {
   const ref = refOf(step.threadId)
   if (step.call === 'delete') return threads.delete(ref)
+  if (step.call === 'put') return blobs?.put(ref, step.blob, `${at}`)
   if (step.call !== 'commit') {
     const messages = await threads.messages(ref)
     const id = messages[step.place % (messages.length + 1)]?.message.id ?? 'm1'
@@ -73,14 +76,16 @@ async function perform({ threads, leases }: Store, step: Step): Promise<unknown>
 }
 
 /** Everything that the threads of a store have, the state after each message too. */
-async function contentOf({ threads }: Store): Promise<unknown> {
+async function contentOf({ threads, blobs }: Store): Promise<unknown> {
   const all = []
   for (const { ref, ...thread } of await threads.list(refOf('a'))) {
     const messages = await threads.messages(ref)
     const states = []
+    const texts = []
     for (const { message } of messages) {
       const { ref: probe, state } = await threads.fork(ref, { at: message.id, to: 'probe' })
       states.push(state)
+      texts.push(await textsOf(blobs, probe))
       await threads.delete(probe)
     }
     const { seq, ...rest } = thread
@@ -89,6 +94,7 @@ async function contentOf({ threads }: Store): Promise<unknown> {
       id: ref.threadId,
       messages,
       states,
+      texts: [...texts, await textsOf(blobs, ref)],
       newest: await threads.messages(ref, { newestFirst: true, limit: 3 }),
       middle: await threads.messages(ref, { after: 2, limit: 4 }),
       before: await threads.messages(ref, { after: 5, limit: 3, newestFirst: true }),
@@ -96,6 +102,11 @@ async function contentOf({ threads }: Store): Promise<unknown> {
     })
   }
   return all
+}
+
+/** What a thread reads of the large texts. */
+function textsOf(blobs: Store['blobs'], ref: ThreadRef): Promise<unknown> {
+  return Promise.all(BLOBS.map((id) => blobs?.get(ref, id)))
 }
 
 /**
@@ -111,9 +122,9 @@ export async function sameBranches(
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), (steps) =>
       use(clock, async (store) => {
         const memory = memoryStore({ clock })
-        for (const step of steps) {
+        for (const [at, step] of steps.entries()) {
           const outcomes = [memory, store].map((one) =>
-            perform(one, step).catch((error: unknown) => KernelError.from(error).code),
+            perform(one, step, at).catch((error: unknown) => KernelError.from(error).code),
           )
           const [expected, found] = await Promise.all(outcomes)
           expect(found).toEqual(expected)

@@ -146,6 +146,8 @@ export interface Tables {
     /** PostgreSQL only. */
     terms: Generated<string | null>
   }
+  /** Large texts, each with the sequence of the last message that was there before it; the last one of an id counts, but a branch may share an earlier one. */
+  troupe_blobs: { thread: number; blob_id: string; seq: number; text: string }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {
     token: Generated<number>

@@ -5,6 +5,7 @@ import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
 import { sqlCounters } from './sql-counters.ts'
 import { sqlFacts } from './sql-facts.ts'
+import { sqlBlobs } from './sql-blobs.ts'
 import { sqlGrants } from './sql-grants.ts'
 import { sqlJournal } from './sql-journal.ts'
 import { sqlLeases } from './sql-leases.ts'
@@ -30,6 +31,7 @@ export function sqlStore(engine: Engine, atOnce?: AtOnce): FullStore & { ready()
     grants: sqlGrants(database),
     counters: sqlCounters(database),
     facts: sqlFacts(database),
+    blobs: sqlBlobs(database),
     ready: database.ready,
     [Symbol.asyncDispose]: database.close,
   }

@@ -21,6 +21,7 @@ export function takeTurns(stores: readonly FullStore[]): FullStore {
     grants: port('grants'),
     counters: port('counters'),
     facts: port('facts'),
+    blobs: port('blobs'),
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))
     },

@@ -68,6 +68,8 @@ async function leaveToBranch(tx: Transaction<Tables>, thread: number): Promise<v
   // What counts for the last shared message is the heir's own.
   await tx.updateTable('troupe_changes').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
   await tx.updateTable('troupe_processed').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
+  // Those that were written before the last shared message.
+  await tx.updateTable('troupe_blobs').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()
   await tx
     .updateTable('troupe_segments')
     .set({ source: heir.thread })

@@ -9,7 +9,7 @@ import { sqliteStore } from './sqlite-store.ts'
 const folder = mkdtempSync(join(tmpdir(), 'troupe-sqlite-branches-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const TABLES = ['threads', 'segments', 'messages', 'changes', 'processed', 'leases']
+const TABLES = ['threads', 'segments', 'messages', 'changes', 'processed', 'blobs', 'leases']
 
 it('keeps the same branches as the memory store, whatever is said, branched and deleted, and leaves no row of them', async () => {
   const path = join(folder, 'branches.db')

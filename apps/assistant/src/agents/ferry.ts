@@ -1,3 +1,4 @@
+import { toolSearch } from '@troupe/context'
 import type { MakeAgent } from '../app.ts'
 
 /** Knows the ferries, by the tools of an MCP server. */
@@ -6,5 +7,6 @@ export const agent: MakeAgent = ({ newAgent, ferries }) =>
     name: 'FerryAgent',
     description: 'Knows the ferries of the harbour and books seats on them.',
     instruction: 'You look up ferries and book them. The harbour asks which ferry it is to be, so do not ask yourself.',
-    handlers: [ferries],
+    // Servers may offer hundreds of tools.
+    handlers: [ferries, toolSearch()],
   })

@@ -8,7 +8,9 @@ export const agUiModule: Registrations<'owner' | 'agUiAgent' | 'sessions' | 'agU
   // The app runs on one machine, so everybody is the same user.
   owner: asValue({ app: 'assistant', user: 'visitor' }),
   agUiAgent: singleton(
-    ({ runner, store, owner }) => new AgUiAgent({ runner, store, appName: owner.app, userId: owner.user }),
+    ({ runner, store, owner: { app: appName, user: userId } }) =>
+      // The page needs no summaries, and no names of loaded tools.
+      new AgUiAgent({ runner, store, appName, userId, hidden: (key) => key.startsWith('context:') }),
   ),
   sessions: singleton(({ agUiAgent }) => agUiAgent.sessions),
   agUi: singleton(({ agUiAgent, store, owner, config: { lostRuns } }) =>

@@ -1,4 +1,5 @@
 import { chatModelAgent } from '@troupe/chat-model'
+import { compactedFrom } from '@troupe/context'
 import { runner, setSubAgents } from '@troupe/flow'
 import { loadParts } from '@troupe-apps/setup'
 import { type MakeAgent, type Registrations, singleton } from '../app.ts'
@@ -21,6 +22,8 @@ export async function agentsModule(): Promise<Registrations<'newAgent' | 'agents
       })
       return setSubAgents(router, agents)
     }),
-    runner: singleton(({ agent, store, callbacks }) => runner({ agent, store, callbacks })),
+    runner: singleton(({ agent, store, callbacks }) =>
+      runner({ agent, store, callbacks, history: { from: compactedFrom } }),
+    ),
   }
 }

@@ -12,6 +12,8 @@ export class Toolbox {
   readonly specs: readonly ToolSpec[]
   readonly #byName: ReadonlyMap<string, ToolMeta>
   #extended: WeakMap<readonly ToolMeta[], Toolbox> | undefined
+  /** With the tools of the last run that had others: handlers that add tools add the same ones to each run. */
+  #changed: Toolbox | undefined
 
   constructor(metas: readonly ToolMeta[]) {
     checkTools(metas)
@@ -40,11 +42,17 @@ export class Toolbox {
     return extended
   }
 
-  /** A toolbox with exactly these tools: this one if it has them, else a new one. */
+  /** A toolbox with exactly these tools: this one or the last one that was made, if it has them, else a new one. */
   holding(metas: readonly ToolMeta[]): Toolbox {
-    const same = metas.length === this.metas.length && metas.every((meta, i) => meta === this.metas[i])
-    return same ? this : new Toolbox(metas)
+    if (holds(this, metas)) return this
+    if (!this.#changed || !holds(this.#changed, metas)) this.#changed = new Toolbox(metas)
+    return this.#changed
   }
+}
+
+/** Whether a toolbox has exactly these tools. */
+function holds(toolbox: Toolbox, metas: readonly ToolMeta[]): boolean {
+  return metas.length === toolbox.metas.length && metas.every((meta, i) => meta === toolbox.metas[i])
 }
 
 /** Checks each tool once. Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for an invalid tool and for a name that occurs twice. */

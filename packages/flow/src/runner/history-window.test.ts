@@ -1,4 +1,4 @@
-import type { Message, Store } from '@troupe/kernel'
+import type { Message, Store, Thread } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, test } from 'vitest'
 import type { HistoryOptions, RunnerOptions } from '../index.ts'
@@ -51,6 +51,49 @@ describe('a runner with a window', () => {
     expect(env.read()).toBe(0)
   })
 
+  test('begins where a function of the thread says, and reads no more than it needs for that', async () => {
+    const env = counted({ history: { from: ({ version }) => (version > 0 ? 'q4991' : undefined) } })
+    await talked(env, 5_000)
+    const desk = env.runner()
+    const shown = Array.from({ length: 10 }, (_, i) => 4_991 + i).join(' | ')
+    expect(await settled(desk.query('now', session))).toBe(`heard ${shown} | now`)
+    expect(env.read()).toBe(100)
+    expect(await settled(desk.query('then', session))).toBe(`heard ${shown} | now | then`)
+    expect(env.read()).toBe(0)
+  })
+
+  test('that begins at a message shows all if the function names none or one that is not there, unless it has a limit', async () => {
+    const env = counted({})
+    await talked(env, 3)
+    const heard = async (history: HistoryOptions) => {
+      const branch = await env.runner().fork(ANN, { at: 'a3' })
+      return settled(env.runner({ history }).query('now', { session: branch }))
+    }
+    expect(await heard({ from: () => undefined })).toBe('heard 1 | 2 | 3 | now')
+    expect(await heard({ from: () => 'unknown' })).toBe('heard 1 | 2 | 3 | now')
+    expect(await heard({ from: () => undefined, last: 2 })).toBe('heard 3 | now')
+    expect(await heard({ from: () => 'q2', last: 2 })).toBe('heard 2 | 3 | now')
+  })
+
+  test('that begins at a message goes back to a call before it that still waits', async () => {
+    const call: Message = {
+      id: 'a1',
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c1', name: 'open', arguments: '{}' }],
+    }
+    const list = [user('zero'), user('one'), call, user('two'), user('three', 'here')]
+    const window = new HistoryWindow({ from: () => 'here' })
+    const startIn = (messages: readonly Message[], awaited: readonly string[], older: 'none' | 'unread' = 'unread') =>
+      window.beginning(awaited, {} as Thread).startIn({ messages, older })
+    expect(startIn(list, [])).toBe(4)
+    expect(startIn(list, ['c1'])).toBe(2)
+    expect(startIn(list.slice(3), ['c1'])).toBeUndefined()
+    expect(startIn([...list, resultOf('c1')], [])).toBe(2)
+    expect(startIn(list.slice(0, 4), [])).toBeUndefined()
+    expect(startIn(list.slice(0, 4), [], 'none')).toBe(0)
+  })
+
   test('shows whole turns only, and the last one however long it is', async () => {
     const env = counted({})
     await env.runner().query('one', session)
@@ -70,7 +113,7 @@ describe('a runner with a window', () => {
   test('shows a thread that begins with an answer from its beginning, if it fits', async () => {
     const env = counted({})
     await env.runner().query('one', session)
-    const window = new HistoryWindow({ last: 3 }).beginning([])
+    const window = new HistoryWindow({ last: 3 }).beginning([], {} as Thread)
     const [question, answer] = (await env.messages()) as [Message, Message]
     const greeted = [{ ...answer, id: 'greeting' }, question, answer]
     expect(window.startIn({ messages: greeted, older: 'none' })).toBe(0)
@@ -111,7 +154,7 @@ describe('a runner with a window', () => {
     }
     const messages = [user('one'), call, user('two'), { ...resultOf('c2') }, user('three')]
     const startOf = (list: readonly Message[], awaited: readonly string[] = []) =>
-      new HistoryWindow({ last: 1 }).beginning(awaited).startIn({ messages: list, older: 'none' })
+      new HistoryWindow({ last: 1 }).beginning(awaited, {} as Thread).startIn({ messages: list, older: 'none' })
     expect(startOf(messages)).toBe(4)
     expect(startOf([user('one'), call, user('two')], ['c1'])).toBe(0)
     expect(startOf([user('zero'), user('one'), call, user('two'), resultOf('c1')])).toBe(1)
@@ -184,9 +227,10 @@ describe('a runner with a window', () => {
 
   test('says what is wrong with its options', () => {
     const made = (history: unknown) => () => setup({ history: history as HistoryOptions }).runner()
-    expect(made({})).toThrow('history must have last or tokens')
+    expect(made({})).toThrow('history must have last, tokens or from')
     expect(made({ last: 0 })).toThrow('history.last must be a whole number from 1 on')
     expect(made({ tokens: 1.5 })).toThrow('history.tokens must be a whole number from 1 on')
+    expect(made({ from: 'm1' })).toThrow('history.from must be a function')
     expect(made({ last: 1, count: 4 })).toThrow('history.count must be a function')
     expect(made({ lasts: 1 })).toThrow('lasts')
   })

@@ -1,4 +1,4 @@
-import type { Message, Store, ThreadRef } from '@troupe/kernel'
+import type { Message, Store, Thread, ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -181,6 +181,7 @@ test.each([
   ['all', undefined],
   ['5 messages', { last: 5 }],
   ['60 tokens', { tokens: 60 }],
+  ['what follows a fork', { from: ({ forkedFrom }: Thread) => forkedFrom?.messageId }],
 ])(
   'two processes that show %s, speak, fork, cut and delete hear what they would hear if nothing was kept',
   async (_, history) => {

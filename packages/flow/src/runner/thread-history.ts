@@ -33,7 +33,7 @@ export async function findHistory(parts: RunnerParts, thread: Thread, run: NewRu
     checkNew(before, run.runId, run.given)
     return { before, shown: before }
   }
-  const start = window.beginning(awaitedCalls(thread))
+  const start = window.beginning(awaitedCalls(thread), thread)
   const startIn = ({ messages, whole }: StoredHistory) =>
     start.startIn({ messages, older: whole ? 'none' : 'left-out' })
   // Without an index, only the whole thread tells what it has.

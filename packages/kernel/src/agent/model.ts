@@ -20,6 +20,8 @@ export type ModelOptions = {
   readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
   /** Structured output where the vendor has it. */
   readonly responseSchema?: JsonSchema
+  /** Asks the vendor to keep what requests begin with, where it does not do so by itself: those of one `key` go together, `ttl` says how long it is kept unused. A model that knows no cache ignores it. */
+  readonly cache?: { readonly key?: string; readonly ttl?: '5m' | '1h' }
   /** Passed through by provider name. */
   readonly provider?: ProviderMetadata
 }
@@ -73,6 +75,7 @@ const MODEL_OPTIONS: OptionNames<ModelOptions> = {
   stopSequences: true,
   toolChoice: true,
   responseSchema: true,
+  cache: true,
   provider: true,
 }
 const ALIASES = { maxTokens: 'maxOutputTokens', stop: 'stopSequences', providerOptions: 'provider' } as const

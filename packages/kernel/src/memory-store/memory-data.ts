@@ -62,6 +62,8 @@ export interface ThreadData {
   readonly changes: StateChange[]
   /** Foreign ids, each with the sequence of the message that it counts for. */
   readonly processed: Map<string, number>
+  /** Large texts by id, in order, each with the sequence of the last message that was there before it: the last one counts, but a branch may share an earlier one. */
+  readonly blobs: Map<string, { readonly seq: number; readonly text: string }[]>
   readonly runs: Map<string, RunRecord>
   /** The last sequence given to a run. */
   runSeq: number
@@ -165,6 +167,7 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     messageIds: new Set(),
     changes: [],
     processed: new Map(),
+    blobs: new Map(),
     runs: new Map(),
     runSeq: 0,
     calls: new Map(),

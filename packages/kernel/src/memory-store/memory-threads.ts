@@ -293,6 +293,10 @@ function share(source: ThreadData, branch: ThreadData, cut: number): void {
   const changes = source.changes.filter(upToCut)
   const processed = [...source.processed].map(([id, seq]) => ({ id, seq })).filter(upToCut)
   addMessages(branch, { messages, last: cut, changes, processed })
+  for (const [id, texts] of source.blobs) {
+    const shared = texts.filter(({ seq }) => seq < cut)
+    if (shared.length > 0) branch.blobs.set(id, shared)
+  }
   const messageId = messages.at(-1)?.message.id
   const forkedFrom = { threadId: source.thread.ref.threadId, ...(messageId !== undefined && { messageId }) }
   const { title, metadata } = source.thread

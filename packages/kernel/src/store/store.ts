@@ -7,6 +7,7 @@ import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 import type { CounterStore } from './counter-store.ts'
 import type { FactStore } from './fact-store.ts'
+import type { BlobStore } from './blob-store.ts'
 import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
@@ -35,6 +36,8 @@ export interface Store extends AsyncDisposable {
   readonly counters?: CounterStore
   /** As `counters`. */
   readonly facts?: FactStore
+  /** Absent in stores that keep no large texts. */
+  readonly blobs?: BlobStore
 }
 
 /** A store with every port and method, as those of Troupe are; what came later is optional in `Store`. */
@@ -43,6 +46,7 @@ export interface FullStore extends Store {
   readonly facts: FactStore
   readonly threads: Required<ThreadStore>
   readonly records: Required<RecordStore>
+  readonly blobs: BlobStore
 }
 
 /** A conversation in a list: where it is and what goes on in it, without its content. */

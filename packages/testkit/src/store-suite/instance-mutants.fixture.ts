@@ -68,6 +68,21 @@ export const instanceMutants: readonly InstanceMutant[] = [
     },
   },
   {
+    wrong: 'large texts are kept in the instance',
+    caught: [`${reopened}it has everything it had`],
+    open: many(() => {
+      const texts = new Map<string, string>()
+      return {
+        blobs: {
+          async put(ref, id, text) {
+            texts.set(JSON.stringify([keyOf(ref), id]), text)
+          },
+          get: async (ref, id) => texts.get(JSON.stringify([keyOf(ref), id])),
+        },
+      }
+    }),
+  },
+  {
     wrong: 'leases are kept in the instance',
     caught: [
       `${reopened}a lease is held, known by its token, and runs out when it would have`,

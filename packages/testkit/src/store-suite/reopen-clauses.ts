@@ -40,6 +40,7 @@ async function allOf(store: Store): Promise<unknown> {
     counted: await store.counters?.add(ref, [{ name: AWKWARD, by: 0, expiresAt: 1e15 }]),
     facts: await store.facts?.list(ref),
     found: await store.facts?.search(ref, { text: 'likes tea', limit: 5 }),
+    blob: await store.blobs?.get(ref, 'b1'),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
     compacted: await collect(store.runLog.follow(ref, 'run-3', { signal: new AbortController().signal })),
   }
@@ -71,6 +72,7 @@ export const reopenClauses: StoreClauses = {
           { seq: 3, event: ['c'] },
         ])
         await begin(store, ref, token, [{ text: AWKWARD }, null])
+        await store.blobs?.put(ref, 'b1', AWKWARD)
         await store.journal.append(ref, 'run-1', [AWKWARD], token)
         for (const rule of ['a', 'b']) await store.grants.add(ref, { agent: '', tool: AWKWARD, rule, at: 1 })
         await store.grants.add(ref, { agent: 'a/b', tool: 'save', threadId: ref.threadId, at: 2 })

@@ -16,6 +16,7 @@ export function sharedMemory(clock: Clock): () => FullStore {
       grants: whileOpen(data.grants, closed),
       counters: whileOpen(data.counters, closed),
       facts: whileOpen(data.facts, closed),
+      blobs: whileOpen(data.blobs, closed),
       runLog: { ...whileOpen(data.runLog, closed), follow: followWhileOpen(data.runLog, closed) },
       async [Symbol.asyncDispose]() {
         closing.abort()

@@ -16,6 +16,7 @@ export class StoreTrace {
       grants: this.#port(store, 'grants'),
       ...(store.counters && { counters: this.#port(store, 'counters') }),
       ...(store.facts && { facts: this.#port(store, 'facts') }),
+      ...(store.blobs && { blobs: this.#port(store, 'blobs') }),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }
   }

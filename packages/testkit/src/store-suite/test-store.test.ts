@@ -4,6 +4,7 @@ import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { attemptMutants } from './attempt-mutants.fixture.ts'
 import { counterMutants } from './counter-mutants.fixture.ts'
+import { blobMutants } from './blob-mutants.fixture.ts'
 import { cutMutants } from './cut-mutants.fixture.ts'
 import { factMutants } from './fact-mutants.fixture.ts'
 import { forkMutants } from './fork-mutants.fixture.ts'
@@ -109,6 +110,7 @@ describe('testStore', () => {
     ...grantMutants,
     ...counterMutants,
     ...factMutants,
+    ...blobMutants,
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,

@@ -4,6 +4,7 @@ import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { attemptClauses } from './attempt-clauses.ts'
 import { counterClauses } from './counter-clauses.ts'
+import { blobClauses } from './blob-clauses.ts'
 import { cutClauses } from './cut-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { factClauses } from './fact-clauses.ts'
@@ -80,6 +81,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       cutClauses,
       forkStateClauses,
       grantClauses,
+      blobClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),

@@ -45,7 +45,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
   }
   if (!onStatement) return postgresStore({ url, schema, listen: false, maxConnections: 3, ...limits })
   const { pool, end } = await watchedPool(url, onStatement)
-  const { threads, records, runLog, journal, leases, grants, counters, facts, ...store } = postgresStore({
+  const { threads, records, runLog, journal, leases, grants, counters, facts, blobs, ...store } = postgresStore({
     pool,
     schema,
     listen: false,
@@ -60,6 +60,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
     grants,
     counters,
     facts,
+    blobs,
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
       await end()

@@ -14,6 +14,7 @@ export function watchedStore(store: Store, onCall: OnCall): Store {
     grants: watchedPort('grants', store.grants, onCall),
     ...(store.counters && { counters: watchedPort('counters', store.counters, onCall) }),
     ...(store.facts && { facts: watchedPort('facts', store.facts, onCall) }),
+    ...(store.blobs && { blobs: watchedPort('blobs', store.blobs, onCall) }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -1,10 +1,11 @@
 import { type BaseEvent, EventType } from '@ag-ui/client'
+import { contextNote } from './context-note.ts'
 import type { Tokens } from './server.ts'
 
-/** The time in which an agent or a tool was active. */
+/** The time in which an agent or a tool was active, or the moment of a note. */
 export interface Span {
   readonly id: string
-  readonly kind: 'agent' | 'tool'
+  readonly kind: 'agent' | 'tool' | 'note'
   readonly name: string
   readonly depth: number
   readonly from: number
@@ -30,6 +31,8 @@ export interface RunTrace {
 interface TraceEvent extends BaseEvent {
   readonly runId?: string
   readonly stepName?: string
+  readonly name?: string
+  readonly value?: unknown
   readonly toolCallId?: string
   readonly toolCallName?: string
   readonly messageId?: string
@@ -92,6 +95,7 @@ export class Trace {
         break
       case EventType.CUSTOM:
         if (event.name === 'trace' && typeof event.value?.traceId === 'string') run.traceId = event.value.traceId
+        addNote(run, depth, event, now)
         break
       case EventType.RUN_FINISHED:
         this.#end(run, now, outcomeOf(event))
@@ -127,6 +131,15 @@ function open({ spans }: RunTrace, span: Omit<Span, 'status' | 'messages'>): voi
 function close({ spans }: RunTrace, id: string, to: number, status: Span['status']): void {
   const span = spans.findLast((each) => each.id === id && each.to === undefined)
   if (span) Object.assign(span, { to, status })
+}
+
+/** Adds what happened to the context of the agent, such as a summary. */
+function addNote(run: RunTrace, depth: number, { name, value }: TraceEvent, now: number): void {
+  const text = contextNote(name, value)
+  if (text === undefined) return
+  const id = `note ${run.spans.length}`
+  open(run, { kind: 'note', id, name: text, depth: depth * 2 + 1, from: now })
+  close(run, id, now, name === 'compaction-failed' ? 'failed' : 'done')
 }
 
 /** Adds a message to the agent that is active at this depth. */

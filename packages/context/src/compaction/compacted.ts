@@ -1,0 +1,81 @@
+import type { Content, FilePart, Json, Message, SystemMessage, UserMessage } from '@troupe/kernel'
+import { textOf } from '@troupe/kernel'
+import { isRecord } from '../is-record.ts'
+import { isSummary, type Summary, summaryText } from './summary.ts'
+
+/** Where a history was cut, and what stands in the place of what was before. Contract: plain JSON, kept in the state of the thread. */
+export type Compacted = {
+  readonly format: 1
+  /** The id of the first message that is shown. */
+  readonly cut: string
+  readonly summary: Summary
+  /** The system messages that the history began with. */
+  readonly head?: readonly SystemMessage[]
+  /** The request that the messages after the cut work on, as the person wrote it. */
+  readonly request?: Content
+}
+
+/** Reads what the state has. Contract: undefined for anything else, because clients may write the state too. */
+export function readCompacted(value: Json | undefined): Compacted | undefined {
+  if (!isRecord(value) || value.format !== 1 || typeof value.cut !== 'string' || value.cut === '') return undefined
+  const { summary, head = [], request = '' } = value
+  const sound = isSummary(summary) && Array.isArray(head) && head.every(isSystemMessage) && isContent(request)
+  return sound ? (value as Compacted) : undefined
+}
+
+function isSystemMessage(message: unknown): boolean {
+  if (!isRecord(message)) return false
+  return message.role === 'system' && typeof message.id === 'string' && isContent(message.content)
+}
+
+/** Contract: stricter than a model would need it, so that nothing that reads it fails. */
+function isContent(content: unknown): boolean {
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isPart))
+}
+
+function isPart(part: unknown): boolean {
+  if (!isRecord(part)) return false
+  return part.type === 'file' ? typeof part.mediaType === 'string' : typeof part.text === 'string'
+}
+
+/** The id of the message with the summary. */
+export function summaryId({ cut }: Compacted): string {
+  return `summary:${cut}`
+}
+
+/**
+ * A history with the summary in the place of what was cut off.
+ * Contract: gives the same array if it is so already, and begins with a call if it would begin with its result; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has.
+ */
+export function compactedHistory(
+  compacted: Compacted,
+  messages: readonly Message[],
+  readable: boolean,
+): readonly Message[] {
+  const { head = [], cut } = compacted
+  const id = summaryId(compacted)
+  if (messages[head.length]?.id === id) return messages
+  let at = messages.findIndex((message) => message.id === cut)
+  // Another agent has cut here: it sees results of this one as context.
+  while (at > 0 && messages[at]?.role === 'tool') at--
+  const rest = messages.slice(Math.max(at, 0)).filter((message) => !isSameHead(head, message))
+  return [...head, { id, role: 'user', content: shownContent(compacted, readable) }, ...rest]
+}
+
+function isSameHead(head: readonly SystemMessage[], { id }: Message): boolean {
+  return head.some((message) => message.id === id)
+}
+
+function shownContent({ summary, request }: Compacted, readable: boolean): UserMessage['content'] {
+  const lines = [
+    '<summary>',
+    `The earlier part of this conversation is not shown any more. This is its summary.${readable ? ' The tool read_history finds and reads the original messages.' : ''}`,
+    '',
+    summaryText(summary),
+    '</summary>',
+  ]
+  if (request === undefined) return lines.join('\n')
+  const text = [...lines, '', 'This is the request that the messages below work on:', textOf(request)].join('\n')
+  const files: readonly FilePart[] = typeof request === 'string' ? [] : request.filter((part) => part.type === 'file')
+  return files.length > 0 ? [{ type: 'text', text }, ...files] : text
+}
