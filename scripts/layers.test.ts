@@ -15,6 +15,7 @@ beforeEach(() => {
     'packages/kernel/src/index.ts': 'export const kernel = 1\n',
     'packages/flow/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
     'packages/store-sql/src/index.ts': 'export const sql = 1\n',
+    'packages/durable/src/index.ts': 'export const durable = 1\n',
     'packages/testkit/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
     'tests/docs/guide.fixture.ts': 'export const guide = 1\n',
     'apps/console/src/main.ts': "import 'awilix'\nimport '../../../packages/flow/src/index.ts'\n",
@@ -72,6 +73,7 @@ describe('layering', () => {
       { 'packages/flow/src/index.ts': "import type { kernel } from '../../testkit/src/index.ts'\n" },
     ],
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
+    ['durable-is-for-the-engines', { 'packages/flow/src/index.ts': "import '../../durable/src/index.ts'\n" }],
     ['tests-import-testkit-at-most', { 'packages/testkit/src/a.test.ts': "import '../../flow/src/index.ts'\n" }],
     [
       'fixtures-are-for-tests',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src/index.ts'
 import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
+import { restateRunner, restateWorker } from '../../packages/durable-restate/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
 import { mcpTools } from '../../packages/mcp/src/index.ts'
@@ -23,6 +24,7 @@ const finder = defineAgent({ name: 'finder', description: 'd', input: { type: 'o
 const factories: Readonly<Record<string, readonly ((options: never) => unknown)[]>> = {
   'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
+  'durable-restate': [restateWorker, restateRunner],
   flow: [runner],
   handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
   mcp: [mcpTools, mcpServer],

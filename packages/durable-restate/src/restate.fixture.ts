@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A Restate server to test on. */
+export interface TestRestate extends AsyncDisposable {
+  /** The address of the ingress, and of the admin API. */
+  readonly ingress: string
+  readonly admin: string
+  /** Kills the server as a crash does. */
+  kill(): Promise<void>
+  /** Starts it again on its data. */
+  start(): Promise<void>
+  /** Asks its tables. */
+  ask(query: string): Promise<readonly Record<string, unknown>[]>
+}
+
+/** The server of npm for this platform; undefined where there is none. */
+export function restateBinary(): string | undefined {
+  try {
+    const entry = import.meta.resolve(`@restatedev/restate-server-${process.platform}-${process.arch}/package.json`)
+    const path = join(fileURLToPath(entry), '../bin/restate-server')
+    return existsSync(path) ? path : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Why tests are left out where there is no server. */
+export const NO_RESTATE: string | undefined = restateBinary()
+  ? undefined
+  : `npm has no Restate server for ${process.platform}-${process.arch}, so these tests are left out`
+
+/** Starts a server of one node on loopback, with its data in a temporary folder. */
+export async function startRestate(): Promise<TestRestate> {
+  const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()])
+  const home = mkdtempSync(join(tmpdir(), 'troupe-restate-'))
+  const config = join(home, 'restate.toml')
+  writeFileSync(config, configOf({ home, ingress, admin, node }))
+  const server = new Server(config, `http://127.0.0.1:${ingress}`, `http://127.0.0.1:${admin}`)
+  try {
+    await server.start()
+  } catch (error) {
+    rmSync(home, { recursive: true, force: true })
+    throw error
+  }
+  return {
+    ingress: server.ingress,
+    admin: server.admin,
+    kill: () => server.kill(),
+    start: () => server.start(),
+    ask: (query) => server.ask(query),
+    async [Symbol.asyncDispose]() {
+      await server.kill()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+class Server {
+  readonly #config: string
+  readonly ingress: string
+  readonly admin: string
+  #process: ChildProcess | undefined
+
+  constructor(config: string, ingress: string, admin: string) {
+    this.#config = config
+    this.ingress = ingress
+    this.admin = admin
+  }
+
+  async start(): Promise<void> {
+    const env = { PATH: process.env.PATH, DO_NOT_TRACK: '1', RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'warn' }
+    const server = spawn(restateBinary() as string, ['--listen-mode', 'tcp', '--config-file', this.#config], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#process = server
+    let log = ''
+    for (const output of [server.stdout, server.stderr]) {
+      output.on('data', (chunk) => {
+        log = (log + chunk).slice(-10_000)
+      })
+    }
+    // The server must not outlive the tests, even if they crash.
+    const kill = () => void server.kill('SIGKILL')
+    process.once('exit', kill)
+    server.once('exit', () => process.off('exit', kill))
+    await until(async () => {
+      if (server.exitCode !== null) throw new Error(`restate-server ended: ${log}`)
+      const [health, admin] = await Promise.all([
+        fetch(`${this.ingress}/restate/health`),
+        fetch(`${this.admin}/health`),
+      ])
+      return health.ok && admin.ok
+    })
+  }
+
+  async kill(): Promise<void> {
+    const server = this.#process
+    if (!server || server.exitCode !== null || server.signalCode !== null) return
+    const exited = new Promise((resolve) => server.once('exit', resolve))
+    server.kill('SIGKILL')
+    await exited
+  }
+
+  async ask(query: string): Promise<readonly Record<string, unknown>[]> {
+    const response = await fetch(`${this.admin}/query`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+    if (!response.ok) throw new Error(await response.text())
+    return ((await response.json()) as { rows: Record<string, unknown>[] }).rows
+  }
+}
+
+/** Waits for something that fails at first. */
+async function until(check: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      if (await check()) return
+    } catch (error) {
+      if (attempt > 300 || (error as Error).message.startsWith('restate-server ended')) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+function configOf({
+  home,
+  ingress,
+  admin,
+  node,
+}: {
+  readonly home: string
+  readonly ingress: number
+  readonly admin: number
+  readonly node: number
+}): string {
+  return `
+roles = ["worker", "admin", "metadata-server", "log-server", "http-ingress"]
+node-name = "n1"
+cluster-name = "test"
+base-dir = "${home}"
+auto-provision = true
+disable-telemetry = true
+default-num-partitions = 4
+bind-address = "127.0.0.1:${node}"
+advertised-address = "http://127.0.0.1:${node}"
+rocksdb-total-memory-size = "128 MB"
+
+[admin]
+bind-address = "127.0.0.1:${admin}"
+
+[ingress]
+bind-address = "127.0.0.1:${ingress}"
+
+[worker.invoker]
+http2-keep-alive-interval = "1s"
+http2-keep-alive-timeout = "1s"
+`
+}
+
+/** A port that nobody uses. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
