@@ -7,4 +7,6 @@ export default defineConfig({
   dts: true,
   clean: true,
   noExternal: ['@troupe/durable'],
+  // Named as in the source.
+  removeNodeProtocol: false,
 })

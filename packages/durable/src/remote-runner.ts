@@ -125,12 +125,16 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
     return thread?.unfinished ?? thread?.runId
   }
 
-  /** Stops a run when its caller does. */
-  const stopper = (ref: ThreadRef, runId: string, signal: AbortSignal | undefined) => {
-    const stop = () => void cancel(ref, { runId }).catch(() => undefined)
+  /** Stops a run when its caller does; one that its caller leaves to other processes is only not followed any more. */
+  const stopper = (ref: ThreadRef, runId: string, signal: AbortSignal | undefined): Following => {
+    const following = new AbortController()
+    const stop = () => {
+      if (KernelError.is(signal?.reason, 'LEASE_LOST')) following.abort(signal?.reason)
+      else void cancel(ref, { runId }).catch(() => undefined)
+    }
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
-    return () => signal?.removeEventListener('abort', stop)
+    return { signal: following.signal, release: () => signal?.removeEventListener('abort', stop) }
   }
   return {
     agent: agent as Agent<Output>,
@@ -170,6 +174,10 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
         stop: async () => void (await cancel(ref, { runId })),
       })
     },
+    async progress(ref, runId) {
+      const entries = await readEvents(place(ref, runId)).catch(none)
+      return entries.length > 0 ? entries.length : undefined
+    },
     async lost() {
       // The engine goes on with all of them.
       return []
@@ -185,12 +193,11 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
 /** The events of a run, to its end. Contract: throws the reason of a run that never began. */
 async function* eventsOf(
   place: EventLogPlace,
-  release: () => void,
+  { signal, release }: Following,
   seen?: ShownEvents,
 ): AsyncGenerator<AgentEvent, void> {
-  const following = new AbortController()
   try {
-    for await (const entry of followEvents(place, following.signal)) {
+    for await (const entry of followEvents(place, signal)) {
       if (entry.type === '~refused') throw KernelError.from(entry.error)
       if (isEvent(entry)) {
         const event = seen ? seen.unseen(entry) : entry
@@ -200,8 +207,13 @@ async function* eventsOf(
     }
   } finally {
     release()
-    following.abort()
   }
+}
+
+/** How long a run is followed. */
+interface Following {
+  readonly signal: AbortSignal
+  release(): void
 }
 
 function isEvent(entry: EventEntry): entry is AgentEvent {

@@ -71,6 +71,12 @@ export class Cluster implements AsyncDisposable {
     return worker
   }
 
+  /** Starts a server that speaks to clients. */
+  async addServer(): Promise<WorkerProcess> {
+    const { store, effects } = this.#task
+    return this.#stack.use(await WorkerProcess.start({ store, effects, ingress: this.restate.ingress }, 'server'))
+  }
+
   /** Takes a worker out of the address. */
   removeWorker(worker: WorkerProcess): void {
     this.workers.splice(this.workers.indexOf(worker), 1)

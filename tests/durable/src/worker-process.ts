@@ -14,7 +14,12 @@ export interface WorkerTask {
   readonly options?: Pick<RestateWorkerOptions, 'stepMs' | 'maxStepChars' | 'maxAttempts'>
 }
 
-/** A worker in a process of its own, which is killed on disposal, even if it is frozen. */
+/** What a server process is given. */
+export interface ServerTask extends Pick<WorkerTask, 'store' | 'effects' | 'port'> {
+  readonly ingress: string
+}
+
+/** A worker or a server in a process of its own, which is killed on disposal, even if it is frozen. */
 export class WorkerProcess implements AsyncDisposable {
   readonly port: number
   readonly #process: ChildProcess
@@ -27,9 +32,12 @@ export class WorkerProcess implements AsyncDisposable {
     this.#closed = once(process, 'close')
   }
 
-  static async start(task: Omit<WorkerTask, 'port'>): Promise<WorkerProcess> {
+  static async start(
+    task: Omit<WorkerTask, 'port'> | Omit<ServerTask, 'port'>,
+    name: 'worker' | 'server' = 'worker',
+  ): Promise<WorkerProcess> {
     const port = await freePort()
-    const program = fileURLToPath(new URL('./worker.ts', import.meta.url))
+    const program = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
     const own = spawn(process.execPath, ['--no-warnings', program, JSON.stringify({ ...task, port })], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // Only the first worker compiles its code.
