@@ -36,48 +36,52 @@ export const NO_RESTATE: string | undefined = restateBinary()
 
 /** Starts a server of one node on loopback, with its data in a temporary folder. */
 export async function startRestate(): Promise<TestRestate> {
-  const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()])
-  const home = mkdtempSync(join(tmpdir(), 'troupe-restate-'))
-  const config = join(home, 'restate.toml')
-  writeFileSync(config, configOf({ home, ingress, admin, node }))
-  const server = new Server(config, `http://127.0.0.1:${ingress}`, `http://127.0.0.1:${admin}`)
-  try {
-    await server.start()
-  } catch (error) {
-    rmSync(home, { recursive: true, force: true })
-    throw error
-  }
-  return {
-    ingress: server.ingress,
-    admin: server.admin,
-    kill: () => server.kill(),
-    start: () => server.start(),
-    ask: (query) => server.ask(query),
-    async [Symbol.asyncDispose]() {
-      await server.kill()
-      rmSync(home, { recursive: true, force: true })
-    },
-  }
+  const [node] = await startRestateNodes(1)
+  return node as TestRestate
 }
 
-class Server {
-  readonly #config: string
+/** Starts the nodes of one cluster. Contract: of three, each record is on two. */
+export async function startRestateNodes(count: number): Promise<readonly TestRestate[]> {
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()))
+  const nodes = await Promise.all(
+    ports.map(async (port, i) => {
+      const [ingress, admin] = await Promise.all([freePort(), freePort()])
+      const home = mkdtempSync(join(tmpdir(), 'troupe-restate-'))
+      writeFileSync(join(home, 'restate.toml'), configOf({ home, ingress, admin, ports, number: i + 1, port }))
+      return new Server(home, `http://127.0.0.1:${ingress}`, `http://127.0.0.1:${admin}`)
+    }),
+  )
+  try {
+    await Promise.all(nodes.map((node) => node.start()))
+  } catch (error) {
+    await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
+    throw error
+  }
+  return nodes
+}
+
+class Server implements TestRestate {
+  readonly #home: string
   readonly ingress: string
   readonly admin: string
   #process: ChildProcess | undefined
 
-  constructor(config: string, ingress: string, admin: string) {
-    this.#config = config
+  constructor(home: string, ingress: string, admin: string) {
+    this.#home = home
     this.ingress = ingress
     this.admin = admin
   }
 
   async start(): Promise<void> {
     const env = { PATH: process.env.PATH, DO_NOT_TRACK: '1', RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'warn' }
-    const server = spawn(restateBinary() as string, ['--listen-mode', 'tcp', '--config-file', this.#config], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const server = spawn(
+      restateBinary() as string,
+      ['--listen-mode', 'tcp', '--config-file', join(this.#home, 'restate.toml')],
+      {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
     this.#process = server
     let log = ''
     for (const output of [server.stdout, server.stderr]) {
@@ -107,6 +111,11 @@ class Server {
     await exited
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+    rmSync(this.#home, { recursive: true, force: true })
+  }
+
   async ask(query: string): Promise<readonly Record<string, unknown>[]> {
     const response = await fetch(`${this.admin}/query`, {
       method: 'POST',
@@ -130,28 +139,32 @@ async function until(check: () => Promise<boolean>): Promise<void> {
   }
 }
 
-function configOf({
-  home,
-  ingress,
-  admin,
-  node,
-}: {
+interface NodeConfig {
   readonly home: string
   readonly ingress: number
   readonly admin: number
-  readonly node: number
-}): string {
+  /** The ports of all nodes, and that of this one. */
+  readonly ports: readonly number[]
+  readonly port: number
+  readonly number: number
+}
+
+function configOf({ home, ingress, admin, ports, port, number }: NodeConfig): string {
   return `
 roles = ["worker", "admin", "metadata-server", "log-server", "http-ingress"]
-node-name = "n1"
+node-name = "n${number}"
 cluster-name = "test"
 base-dir = "${home}"
-auto-provision = true
+auto-provision = ${number === 1}
 disable-telemetry = true
 default-num-partitions = 4
-bind-address = "127.0.0.1:${node}"
-advertised-address = "http://127.0.0.1:${node}"
+default-replication = ${ports.length > 1 ? 2 : 1}
+bind-address = "127.0.0.1:${port}"
+advertised-address = "http://127.0.0.1:${port}"
 rocksdb-total-memory-size = "128 MB"
+
+[metadata-client]
+addresses = [${ports.map((one) => `"http://127.0.0.1:${one}"`).join(', ')}]
 
 [admin]
 bind-address = "127.0.0.1:${admin}"

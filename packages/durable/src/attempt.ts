@@ -16,7 +16,7 @@ import { attemptClock } from './attempt-clock.ts'
 import { AttemptStore, type Ending, type RunnerPorts, type StepEntry } from './attempt-store.ts'
 import type { EngineAttempt } from './engine.ts'
 import { EntryLog } from './entry-log.ts'
-import { type EventEntry, EventLog, isEnd } from './event-log.ts'
+import { type EventEntry, EventLog, eventOf, isEnd } from './event-log.ts'
 import { StepGate } from './held-journal.ts'
 import { inputOf, type RunOrder, type SharedKeys, withValues } from './run-order.ts'
 
@@ -120,7 +120,7 @@ export class Attempt {
     if (last && 'end' in last) return this.#finish(last.end, last.events)
     const thread = await store.threads.get(ref)
     const opened = thread?.unfinished === runId
-    const shown = entries.filter((entry): entry is AgentEvent => !entry.type.startsWith('~'))
+    const shown = entries.flatMap((entry) => eventOf(entry) ?? [])
     if (!opened && shown.some(({ type }) => type === 'run-start')) return this.#endLost(shown)
     await this.#run(recorded as readonly StepEntry[], opened, shown)
   }

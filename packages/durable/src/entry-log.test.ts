@@ -1,3 +1,4 @@
+import { nextMacrotask } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
 import type { Once } from './engine.ts'
 import { EntryLog } from './entry-log.ts'
@@ -47,6 +48,19 @@ describe('the entries of a run', () => {
     const again = new Recorder(['{"n":1}', '{"end":true}'])
     expect(await new EntryLog(again.once, 100).recorded(isEnd)).toEqual([{ n: 1 }, { end: true }])
     expect(again.texts).toHaveLength(2)
+  })
+
+  it('have one last: whoever adds another one waits for ever', async () => {
+    const recorder = new Recorder()
+    const log = new EntryLog(recorder.once, 100)
+    await log.recorded(isEnd)
+    const added: string[] = []
+    const first = log.addLast({ handover: true }).then(() => added.push('handover'))
+    void log.addLast({ end: true }).then(() => added.push('end'))
+    void log.add({ n: 1 }).then(() => added.push('step'))
+    await first
+    for (let turn = 0; turn < 5; turn++) await nextMacrotask()
+    expect([added, recorder.texts]).toEqual([['handover'], ['{"handover":true}']])
   })
 
   it('are cut into pieces that an engine takes, and put together again', async () => {

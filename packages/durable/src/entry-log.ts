@@ -1,5 +1,6 @@
 import { type Json, KernelError } from '@troupe/kernel'
 import type { Once } from './engine.ts'
+import { never } from './given-up.ts'
 
 /** How much the engine gets at a time: engines refuse large records, and some of them for ever. */
 const PIECE = 1_048_576
@@ -19,6 +20,7 @@ export class EntryLog {
   #next: PromiseWithResolvers<string> = Promise.withResolvers()
   #recording: Promise<string> | undefined
   #turn: Promise<unknown> = Promise.resolve()
+  #closed = false
 
   constructor(once: Once, maxChars: number) {
     this.#once = once
@@ -74,7 +76,7 @@ export class EntryLog {
     await this.#queue(text, false)
   }
 
-  /** Adds the last entry of this attempt, of any length. */
+  /** Adds the last entry of this attempt, of any length. Contract: whoever adds one after it waits for ever, so that of two ways to end an attempt one counts. */
   async addLast(entry: Json): Promise<void> {
     await this.#queue(JSON.stringify(entry), true)
   }
@@ -86,6 +88,8 @@ export class EntryLog {
   }
 
   async #write(text: string, last: boolean): Promise<void> {
+    if (this.#closed) return never()
+    this.#closed = last
     const pieces = piecesOf(text)
     for (const [i, piece] of pieces.entries()) {
       this.#next.resolve(piece)

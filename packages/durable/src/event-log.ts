@@ -15,9 +15,12 @@ import type { RunOrder } from './run-order.ts'
 /** An entry of the events of a run: what was asked, the mark of an attempt, an event, or why the run never began. */
 export type EventEntry =
   | { readonly type: '~order'; readonly order: RunOrder }
-  | { readonly type: '~attempt' }
+  | { readonly type: '~attempt'; readonly mark: string }
   | { readonly type: '~refused'; readonly error: ErrorInfo }
-  | AgentEvent
+  | MarkedEvent
+
+/** An event with the mark of its attempt, so that a reader notices an attempt whose mark it has missed: a database that broke down may have lost the end of the log. */
+export type MarkedEvent = AgentEvent & { readonly '~'?: string }
 
 /** The id of the log that has the events of a run, beside the one that a server keeps of what its clients see. */
 export function eventLogId(runId: string): string {
@@ -49,6 +52,13 @@ export async function readEvents({ runLog, ref, runId }: EventLogPlace, after = 
   return entries
 }
 
+/** The event of an entry; undefined for any other entry. */
+export function eventOf(entry: EventEntry): AgentEvent | undefined {
+  if (entry.type === '~order' || entry.type === '~attempt' || entry.type === '~refused') return undefined
+  const { '~': _, ...event } = entry
+  return event as AgentEvent
+}
+
 /** Whether the run has ended in its log, or never began. */
 export function isEnd(entry: EventEntry | undefined, runId: string): boolean {
   return entry?.type === '~refused' || (entry?.type === 'run-end' && entry.runId === runId)
@@ -69,6 +79,7 @@ export class EventLog implements Sink<AgentEvent> {
   readonly #gone: AbortSignal
   readonly #onFailure: (error: unknown) => void
   #last: number
+  #mark: string | undefined
   #pending: AgentEvent[] = []
   #writing: Promise<void> | undefined
   #hurry: (() => void) | undefined
@@ -93,7 +104,9 @@ export class EventLog implements Sink<AgentEvent> {
       const log = new EventLog(place, gone, onFailure, entries.length)
       if (entries.length <= 1 || isEnd(entries.at(-1), place.runId)) return { log, entries }
       try {
-        await log.#append([{ type: '~attempt' }], false)
+        const mark = crypto.randomUUID().slice(0, 8)
+        await log.#append([{ type: '~attempt', mark }], false)
+        log.#mark = mark
         return { log, entries }
       } catch (error) {
         if (!KernelError.is(error, 'VERSION_CONFLICT')) throw error
@@ -157,11 +170,13 @@ export class EventLog implements Sink<AgentEvent> {
 
   async #append(entries: readonly EventEntry[], close: boolean): Promise<void> {
     const { runLog, ref, runId, clock } = this.#place
-    const texts = entries.map((entry) => JSON.stringify(entry))
+    const mark = this.#mark
+    const marked = mark === undefined ? entries : entries.map((entry) => ({ ...entry, '~': mark }))
+    const texts = marked.map((entry) => JSON.stringify(entry))
     const after = this.#last
     for (let attempt = 0; ; attempt++) {
       try {
-        await runLog.append(ref, eventLogId(runId), after, entries as unknown as readonly Json[], close, texts)
+        await runLog.append(ref, eventLogId(runId), after, marked as unknown as readonly Json[], close, texts)
         this.#last = after + entries.length
         return
       } catch (error) {

@@ -1,6 +1,5 @@
 import {
   type Agent,
-  type AgentEvent,
   type CancelRequest,
   type Clock,
   KernelError,
@@ -12,14 +11,13 @@ import {
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
-import { ShownEvents } from '@troupe/kernel/journal'
 import { checkOption, sleep } from '@troupe/kernel/kit'
 import { readInput } from '@troupe/kernel/run'
 import { threadBusy } from '@troupe/kernel/store'
 import type { Engine } from './engine.ts'
-import { beginEvents, type EventEntry, type EventLogPlace, isEnd, readEvents } from './event-log.ts'
-import { followEvents } from './follow-events.ts'
+import { beginEvents, type EventEntry, type EventLogPlace, readEvents } from './event-log.ts'
 import { RemoteRun } from './remote-run.ts'
+import { type Following, RunEvents } from './run-events.ts'
 import { orderedInput, type RunOrder, type SharedKeys, sharedValues } from './run-order.ts'
 
 /** The parts of a remote runner. */
@@ -104,7 +102,7 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
     return new RemoteRun<Output>({
       runId,
       begin: () => begin(wanted()),
-      events: () => eventsOf(place(ref as ThreadRef, runId), stopper(ref as ThreadRef, runId, signal)),
+      events: () => new RunEvents(place(ref as ThreadRef, runId), stopper(ref as ThreadRef, runId, signal)),
       stop: async () => void (await cancel(ref as ThreadRef, { runId })),
     })
   }
@@ -168,8 +166,8 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
           restore?.(first.order.carry)
         },
         events: () => {
-          const seen = !again && shown && typeof shown === 'object' ? new ShownEvents(shown) : undefined
-          return eventsOf(place(ref, runId), stopper(ref, runId, signal), seen)
+          const seen = !again && typeof shown === 'object' ? shown : []
+          return new RunEvents(place(ref, runId), stopper(ref, runId, signal), seen)
         },
         stop: async () => void (await cancel(ref, { runId })),
       })
@@ -188,36 +186,6 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
     },
     cancel,
   }
-}
-
-/** The events of a run, to its end. Contract: throws the reason of a run that never began. */
-async function* eventsOf(
-  place: EventLogPlace,
-  { signal, release }: Following,
-  seen?: ShownEvents,
-): AsyncGenerator<AgentEvent, void> {
-  try {
-    for await (const entry of followEvents(place, signal)) {
-      if (entry.type === '~refused') throw KernelError.from(entry.error)
-      if (isEvent(entry)) {
-        const event = seen ? seen.unseen(entry) : entry
-        if (event) yield event
-      }
-      if (isEnd(entry, place.runId)) return
-    }
-  } finally {
-    release()
-  }
-}
-
-/** How long a run is followed. */
-interface Following {
-  readonly signal: AbortSignal
-  release(): void
-}
-
-function isEvent(entry: EventEntry): entry is AgentEvent {
-  return !entry.type.startsWith('~')
 }
 
 function none(error: unknown): readonly EventEntry[] {

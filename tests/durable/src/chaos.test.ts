@@ -5,10 +5,10 @@ import { Cluster } from './cluster.ts'
 import { WHOLE } from './whole.ts'
 
 describe.skipIf(NO_RESTATE)('many runs while workers are killed', () => {
-  const runs = WHOLE ? 200 : 16
+  const runs = WHOLE ? 200 : 10
   it(`${runs} runs of 17 steps are complete, exactly once`, { timeout: 600_000 }, async () => {
-    await using cluster = await Cluster.start({ workers: 4 })
-    const result = await chaos(cluster, { runs, atOnce: WHOLE ? 20 : 8, everyMs: 300 })
+    await using cluster = await Cluster.start({ workers: WHOLE ? 5 : 3 })
+    const result = await chaos(cluster, { runs, atOnce: WHOLE ? 20 : 10, everyMs: 300 })
     console.log(`chaos: ${JSON.stringify(result)}`)
     expect(result).toMatchObject({ complete: runs, faults: [], repeated: [] })
     expect(result.kills).toBeGreaterThan(0)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { registerWorkers, restateRunner } from '@troupe/durable-restate'
 import type { AgentEvent, FullStore, Runner } from '@troupe/kernel'
-import { startRestate, type TestRestate } from '../../../packages/durable-restate/src/restate.fixture.ts'
+import { startRestateNodes, type TestRestate } from '../../../packages/durable-restate/src/restate.fixture.ts'
 import { startPostgres, type TestServer } from '../../../packages/store-postgres/src/postgres.fixture.ts'
 import { Address } from './address.ts'
 import { agentsOf } from './agents.ts'
@@ -15,12 +15,15 @@ import { WorkerProcess, type WorkerTask } from './worker-process.ts'
 export interface ClusterOptions {
   readonly workers?: number
   readonly store?: 'postgres' | 'sqlite'
+  /** How many nodes Restate has. @default 1 */
+  readonly nodes?: number
   readonly options?: WorkerTask['options']
 }
 
 /** A Restate server, workers behind one address, a store, and runners that order runs of them. */
 export class Cluster implements AsyncDisposable {
-  readonly restate: TestRestate
+  readonly nodes: readonly TestRestate[]
+  readonly #entry: Address
   readonly address: Address
   readonly store: FullStore
   readonly effects: Effects
@@ -31,7 +34,8 @@ export class Cluster implements AsyncDisposable {
 
   private constructor(
     stack: AsyncDisposableStack,
-    restate: TestRestate,
+    nodes: readonly TestRestate[],
+    entry: Address,
     address: Address,
     store: FullStore,
     task: Omit<WorkerTask, 'port'>,
@@ -39,27 +43,46 @@ export class Cluster implements AsyncDisposable {
   ) {
     this.#postgres = postgres
     this.#stack = stack
-    this.restate = restate
+    this.nodes = nodes
+    this.#entry = entry
     this.address = address
     this.store = store
     this.#task = task
     this.effects = new Effects(task.effects)
   }
 
-  static async start({ workers = 1, store: kind = 'postgres', options }: ClusterOptions = {}): Promise<Cluster> {
+  static async start({
+    workers = 1,
+    store: kind = 'postgres',
+    nodes = 1,
+    options,
+  }: ClusterOptions = {}): Promise<Cluster> {
     await using stack = new AsyncDisposableStack()
     const home = mkdtempSync(join(tmpdir(), 'troupe-durable-'))
     stack.defer(() => rmSync(home, { recursive: true, force: true }))
-    const restate = stack.use(await startRestate())
+    const all = await startRestateNodes(nodes)
+    for (const node of all) stack.use(node)
+    const entry = stack.use(await Address.open())
+    entry.workers = all.map(({ ingress }) => Number(new URL(ingress).port))
     const postgres = kind === 'postgres' ? stack.use(await startPostgres({ durable: true })) : undefined
     const place = postgres ? { url: postgres.url, schema: postgres.schema() } : { path: join(home, 'store.db') }
     const address = stack.use(await Address.open())
     const store = stack.use(await openStore(place))
     const task = { store: place, effects: join(home, 'effects'), ...(options && { options }) }
-    const cluster = new Cluster(stack.move(), restate, address, store, task, postgres)
+    const cluster = new Cluster(stack.move(), all, entry, address, store, task, postgres)
     await Promise.all(Array.from({ length: workers }, () => cluster.addWorker()))
-    await registerWorkers({ admin: restate.admin, workers: address.url })
+    await registerWorkers({ admin: cluster.restate.admin, workers: address.url })
     return cluster
+  }
+
+  /** The first node of Restate. */
+  get restate(): TestRestate {
+    return this.nodes[0] as TestRestate
+  }
+
+  /** The one address of the ingress of all nodes. */
+  get ingress(): string {
+    return this.#entry.url
   }
 
   /** Starts a worker behind the address. */
@@ -74,7 +97,7 @@ export class Cluster implements AsyncDisposable {
   /** Starts a server that speaks to clients. */
   async addServer(): Promise<WorkerProcess> {
     const { store, effects } = this.#task
-    return this.#stack.use(await WorkerProcess.start({ store, effects, ingress: this.restate.ingress }, 'server'))
+    return this.#stack.use(await WorkerProcess.start({ store, effects, ingress: this.ingress }, 'server'))
   }
 
   /** Takes a worker out of the address. */
@@ -87,7 +110,7 @@ export class Cluster implements AsyncDisposable {
   runner(name = 'assistant', store: FullStore = this.store): Runner {
     const agent = agentsOf(this.effects)[name]
     if (!agent) throw new Error(`no agent ${name}`)
-    return restateRunner({ agent, ingress: this.restate.ingress, store })
+    return restateRunner({ agent, ingress: this.ingress, store })
   }
 
   /** The workers that have said something of a run. */

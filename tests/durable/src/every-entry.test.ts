@@ -30,17 +30,20 @@ const SHAPES: { readonly [shape: string]: { readonly agent: string; readonly pla
 async function carryOut(
   { agent: name, plan }: { readonly agent: string; readonly plan: Plan },
   giveUps: readonly GiveUp[],
+  handOverAt?: number,
 ) {
   const effects = new Effects(join(home, String(count++)))
   const agent = agentsOf(effects)[name]
   if (!agent) throw new Error(`no agent ${name}`)
   const store = memoryStore()
-  const engine = new MemoryEngine(store, (host) => runner({ agent, ...host }), giveUps)
+  const engine = new MemoryEngine(store, (host) => runner({ agent, ...host }), giveUps, handOverAt)
   const parts = { agent, name, store, engine, clock: systemClock, shared: [], submitMs: 1_000 }
   const run = talk(remoteRunner(parts), plan)
   const end = (await run.ended) as AgentEvent
   const faults = await faultsOf(store, run.ref, run.runId, run.events)
-  return { engine, end, faults, repeated: repeated(effects), effects }
+  // What the model is told of calls whose outcome is unknown.
+  const told = run.events.filter((event) => JSON.stringify(event).includes('outcome of this call'))
+  return { engine, end, faults, repeated: repeated(effects), effects, told }
 }
 
 describe.each(Object.entries(SHAPES))('%s', (_, shape) => {
@@ -56,6 +59,17 @@ describe.each(Object.entries(SHAPES))('%s', (_, shape) => {
       const result = await carryOut(shape, [giveUp])
       expect([giveUp, result.end]).toMatchObject([giveUp, { type: 'run-end', outcome: 'complete' }])
       expect([giveUp, result.faults, result.repeated, result.engine.attempts]).toEqual([giveUp, [], [], 2])
+    }
+  })
+
+  it('does no step twice, whenever its worker hands it over', async () => {
+    const { engine } = await carryOut(shape, [])
+    for (let entry = 0; entry <= engine.entries.length; entry++) {
+      const result = await carryOut(shape, [], entry)
+      expect([entry, result.end]).toMatchObject([entry, { type: 'run-end', outcome: 'complete' }])
+      const counts = ['model', 'send', 'look'].flatMap((name) => [...result.effects.begun(name).values()])
+      expect([entry, result.faults, counts.filter((times) => times > 1)]).toEqual([entry, [], []])
+      expect([entry, result.told]).toEqual([entry, []])
     }
   })
 

@@ -10,17 +10,25 @@ export interface GiveUp {
 
 /** An engine in memory, which gives attempts up and makes others, as one does whose workers die. */
 export class MemoryEngine implements Engine {
-  readonly worker: DurableWorker = new DurableWorker(systemClock)
+  worker: DurableWorker = new DurableWorker(systemClock)
   readonly entries: string[] = []
   attempts = 0
   readonly #parts: Parameters<DurableWorker['carryOut']>[0]
   readonly #giveUps: readonly GiveUp[]
   #given = 0
+  /** How many entries there are when the worker stops, and another one comes. */
+  #handOverAt: number | undefined
 
-  constructor(store: Store, runner: (host: RunnerHost) => Runner, giveUps: readonly GiveUp[] = []) {
+  constructor(
+    store: Store,
+    runner: (host: RunnerHost) => Runner,
+    giveUps: readonly GiveUp[] = [],
+    handOverAt?: number,
+  ) {
     const maxStepChars = 1_000_000
     this.#parts = { store, clock: systemClock, runner, shared: [], restore: undefined, maxStepChars }
     this.#giveUps = giveUps
+    this.#handOverAt = handOverAt
   }
 
   async submit(order: RunOrder): Promise<void> {
@@ -59,6 +67,7 @@ export class MemoryEngine implements Engine {
         at++
         return recorded
       }
+      if (this.#handOverAt === this.entries.length) this.#handOver()
       const text = await work()
       if (gone.signal.aborted) return never()
       if (this.#givesUp('before', gone)) return never()
@@ -66,6 +75,13 @@ export class MemoryEngine implements Engine {
       at++
       return this.#givesUp('after', gone) ? never() : text
     }
+  }
+
+  /** Stops the worker in the middle of things, as SIGTERM does. */
+  #handOver(): void {
+    this.#handOverAt = undefined
+    void this.worker.stop(60_000)
+    this.worker = new DurableWorker(systemClock)
   }
 
   #givesUp(when: GiveUp['when'], gone: AbortController): boolean {

@@ -5,6 +5,7 @@ import { faultsOf, repeated } from './check-run.ts'
 import { Cluster } from './cluster.ts'
 import { expectComplete } from './in-flight.ts'
 import { read, talk, thread } from './talk.ts'
+import { WHOLE } from './whole.ts'
 
 const codeOf = (work: PromiseLike<unknown>) =>
   work.then(
@@ -12,7 +13,9 @@ const codeOf = (work: PromiseLike<unknown>) =>
     (error: unknown) => KernelError.from(error).code,
   )
 
-describe.skipIf(NO_RESTATE).each(['sqlite', 'postgres'] as const)('runs on Restate and %s', (store) => {
+const STORES = WHOLE ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const)
+
+describe.skipIf(NO_RESTATE).each(STORES)('runs on Restate and %s', (store) => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await Cluster.start({ workers: 2, store })
