@@ -94,6 +94,8 @@ export class Attempt {
   async handOver(): Promise<void> {
     await this.#gate.hold()
     if (this.#gone.signal.aborted || this.#store?.ending) return
+    // A write that is under way would get in the way of the next attempt.
+    await this.#log?.takeUnwritten()
     if (this.#store?.opened) await this.#entries.addLast({ handover: true })
     this.#fail(new KernelError('ABORTED', HANDED_OVER, { retryable: true }))
   }

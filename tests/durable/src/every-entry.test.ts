@@ -58,7 +58,10 @@ describe.each(Object.entries(SHAPES))('%s', (_, shape) => {
     ]) {
       const result = await carryOut(shape, [giveUp])
       expect([giveUp, result.end]).toMatchObject([giveUp, { type: 'run-end', outcome: 'complete' }])
-      expect([giveUp, result.faults, result.repeated, result.engine.attempts]).toEqual([giveUp, [], [], 2])
+      // Steps that end together share an entry, so a run may have fewer this time.
+      const { length } = result.engine.entries
+      const attempts = giveUp.entry < length || (giveUp.when === 'after' && giveUp.entry === length) ? 2 : 1
+      expect([giveUp, result.faults, result.repeated, result.engine.attempts]).toEqual([giveUp, [], [], attempts])
     }
   })
 

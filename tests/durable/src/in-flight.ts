@@ -18,7 +18,7 @@ export async function survives(cluster: Cluster, count: number, fault: () => Pro
 /** Expects runs to be complete and sound. */
 export async function expectComplete(cluster: Cluster, talks: readonly Talk[]): Promise<void> {
   const ends = await Promise.all(talks.map(({ ended }) => ended))
-  const outcomes = ends.map((end) => (end?.type === 'run-end' ? end.outcome : JSON.stringify(end)))
+  const outcomes = ends.map((end) => (end?.type === 'run-end' && !end.error ? end.outcome : JSON.stringify(end)))
   expect(outcomes).toEqual(talks.map(() => 'complete'))
   for (const { ref, runId, events } of talks) expect(await faultsOf(cluster.store, ref, runId, events)).toEqual([])
   expect(repeated(cluster.effects)).toEqual([])

@@ -1,6 +1,6 @@
 import { DurableWorker, type Engine, type EngineAttempt, type RunnerHost, type RunOrder } from '@troupe/durable'
 import type { Runner, Store } from '@troupe/kernel'
-import { systemClock } from '@troupe/kernel/kit'
+import { nextMacrotask, systemClock } from '@troupe/kernel/kit'
 
 /** When an attempt is given up: before or after the engine has recorded so many entries. */
 export interface GiveUp {
@@ -69,6 +69,8 @@ export class MemoryEngine implements Engine {
       }
       if (this.#handOverAt === this.entries.length) this.#handOver()
       const text = await work()
+      // To record takes a moment, in which other things happen.
+      for (let turn = 0; turn < 10; turn++) await nextMacrotask()
       if (gone.signal.aborted) return never()
       if (this.#givesUp('before', gone)) return never()
       this.entries.push(text)
