@@ -13,12 +13,16 @@ export default {
     {
       name: 'plugin-imports-kernel-only',
       comment:
-        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http: no other exceptions.',
+        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http, the plugins for engines bundle durable: no other exceptions.',
       severity: 'error',
       from: { path: '^packages/(?!kernel/)([^/]+)/src/', pathNot: tests },
       to: {
         path: '^packages/',
-        pathNot: ['^packages/kernel/', '^packages/$1/', ...['http', 'store-sql'].map((name) => `^packages/${name}/`)],
+        pathNot: [
+          '^packages/kernel/',
+          '^packages/$1/',
+          ...['durable', 'http', 'store-sql'].map((name) => `^packages/${name}/`),
+        ],
       },
     },
     {
@@ -46,11 +50,18 @@ export default {
       to: { path: '^packages/http/src/node' },
     },
     {
+      name: 'durable-is-for-the-engines',
+      comment: 'durable is private and bundled into the plugins for engines alone.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/durable' },
+      to: { path: '^packages/durable/' },
+    },
+    {
       name: 'tests-import-testkit-at-most',
       comment: 'A test of a plugin uses the kernel, its own package and testkit; apps show plugins together.',
       severity: 'error',
       from: { path: `^packages/([^/]+)/src/.*(${tests})` },
-      to: { path: '^packages/', pathNot: ['^packages/(kernel|testkit|store-sql)/', '^packages/$1/'] },
+      to: { path: '^packages/', pathNot: ['^packages/(kernel|testkit|store-sql|durable)/', '^packages/$1/'] },
     },
     {
       name: 'fixtures-are-for-tests',

@@ -74,6 +74,16 @@ export default defineConfig({
       },
       {
         test: {
+          // Runs on a real Restate server; left out where npm has none. `pnpm test:durable` is all of it.
+          name: 'durable',
+          include: ['tests/durable/src/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
           name: 'workspace',
           maxWorkers,
           include: ['scripts/*.test.ts'],

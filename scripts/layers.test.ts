@@ -17,6 +17,7 @@ beforeEach(() => {
     'packages/http/src/index.ts': 'export const http = 1\n',
     'packages/http/src/node.ts': 'export const node = 1\n',
     'packages/store-sql/src/index.ts': 'export const sql = 1\n',
+    'packages/durable/src/index.ts': 'export const durable = 1\n',
     'packages/testkit/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
     'tests/docs/guide.fixture.ts': 'export const guide = 1\n',
     'apps/console/src/main.ts': "import 'awilix'\nimport '../../../packages/flow/src/index.ts'\n",
@@ -76,6 +77,7 @@ describe('layering', () => {
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
     ['http-is-for-the-servers', { 'packages/flow/src/index.ts': "import '../../http/src/index.ts'\n" }],
     ['node-is-for-node-entries', { 'packages/mcp/src/index.ts': "import '../../http/src/node.ts'\n" }],
+    ['durable-is-for-the-engines', { 'packages/flow/src/index.ts': "import '../../durable/src/index.ts'\n" }],
     ['tests-import-testkit-at-most', { 'packages/testkit/src/a.test.ts': "import '../../flow/src/index.ts'\n" }],
     [
       'fixtures-are-for-tests',

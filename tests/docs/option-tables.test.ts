@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src/index.ts'
 import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { compaction, offload, promptCache, toolSearch } from '../../packages/context/src/index.ts'
+import { restateRunner, restateWorker } from '../../packages/durable-restate/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import {
   budget,
@@ -36,6 +37,7 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
   context: [compaction, toolSearch, offload, promptCache],
+  'durable-restate': [restateWorker, restateRunner],
   flow: [runner],
   handlers: [
     budget,

@@ -48,6 +48,7 @@ const options: Required<RunnerOptions> = {
   limits,
   durability: 'step',
   unknownCalls: 'ask',
+  wrapJournal: (journal) => journal,
   history: { last: 1 },
   busy: 'queue',
   pending: 'drop',

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -23,6 +23,8 @@ export interface TestServer extends AsyncDisposable {
   schema(): string
   /** A pool as an app has one. */
   pool(options?: PoolConfig): Pool
+  /** Ends the server as an operator or, with `SIGQUIT`, as a crash does, and starts it again on its data. Contract: only a server of our own. */
+  restart(how?: 'SIGINT' | 'SIGQUIT'): Promise<void>
   /** Queries the server directly. */
   ask(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>
 }
@@ -36,7 +38,9 @@ const FAST = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'au
 /** The server of `DATABASE_URL`, or else one of our own from npm, in a temporary folder and on a socket in it; a `durable` one waits for the disk. */
 export async function startPostgres({ durable = false }: { readonly durable?: boolean } = {}): Promise<TestServer> {
   const given = process.env.DATABASE_URL
-  const { url, stop } = given ? { url: given, stop: async () => {} } : await startOwn(durable ? [] : FAST)
+  const { url, stop, restart } = given
+    ? { url: given, stop: async () => {}, restart: notOurs }
+    : await startOwn(durable ? [] : FAST)
   const makePool = (options: PoolConfig = {}) => {
     const pool = new Pool({ connectionString: url, ...options })
     // The server may stop before a connection is closed.
@@ -46,6 +50,7 @@ export async function startPostgres({ durable = false }: { readonly durable?: bo
   const schemas: string[] = []
   return {
     url,
+    restart,
     pool: makePool,
     schema() {
       const name = `troupe_test_${process.pid}_${randomBytes(4).toString('hex')}`
@@ -67,6 +72,11 @@ export async function startPostgres({ durable = false }: { readonly durable?: bo
 interface OwnServer {
   readonly url: string
   readonly stop: () => Promise<void>
+  readonly restart: (how?: 'SIGINT' | 'SIGQUIT') => Promise<void>
+}
+
+async function notOurs(): Promise<void> {
+  throw new Error('the server of DATABASE_URL is not restarted')
 }
 
 async function startOwn(how: readonly string[]): Promise<OwnServer> {
@@ -93,14 +103,36 @@ async function startIn(home: string, how: readonly string[]): Promise<OwnServer>
 
   const settings = ['listen_addresses=', 'max_connections=60', ...how]
   const args = ['-D', data, '-k', sockets, ...settings.flatMap((setting) => ['-c', setting])]
-  const server = spawn(join(native, 'bin/postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  const launch = () => launched(join(native, 'bin/postgres'), args, options)
+  let server = await launch()
+  return {
+    url: `postgres://troupe@localhost/postgres?host=${encodeURIComponent(sockets)}`,
+    async restart(how = 'SIGINT') {
+      await server.end(how)
+      server = await launch()
+    },
+    async stop() {
+      // Fast shutdown: open connections are closed.
+      await server.end('SIGINT')
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A process of the server, when it accepts connections. */
+async function launched(
+  path: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): Promise<{ end(signal: NodeJS.Signals): Promise<void> }> {
+  const server = spawn(path, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))
   // The server must not outlive the tests, even if they crash.
   const kill = () => void server.kill('SIGKILL')
   process.once('exit', kill)
   await new Promise<void>((resolve, reject) => {
     let log = ''
-    server.stderr.on('data', (chunk) => {
+    server.stderr?.on('data', (chunk) => {
       log = (log + chunk).slice(-10_000)
       if (log.includes('ready to accept connections')) resolve()
     })
@@ -108,13 +140,10 @@ async function startIn(home: string, how: readonly string[]): Promise<OwnServer>
     void exited.then(() => reject(new Error(`postgres ended: ${log}`)))
   })
   return {
-    url: `postgres://troupe@localhost/postgres?host=${encodeURIComponent(sockets)}`,
-    async stop() {
-      // Fast shutdown: open connections are closed.
-      server.kill('SIGINT')
+    async end(signal) {
+      server.kill(signal)
       await exited
       process.off('exit', kill)
-      rmSync(home, { recursive: true, force: true })
     },
   }
 }

@@ -64,6 +64,21 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
     ),
   )
 
+  /** Removes a lease that another holder takes. Contract: gives the cancel of a run that comes again. */
+  const replace = async (
+    tx: Transaction<Tables>,
+    thread: { readonly id: number } | undefined,
+    lease: Awaited<ReturnType<typeof lockLease>>[number],
+    { runId, again = false }: Parameters<LeaseStore['acquire']>[1],
+  ): Promise<string | null> => {
+    const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
+    const isOwn = former.runId === runId
+    if (isLive({ expiresAt: lease.left }, 0) && !(isOwn && again)) throw threadBusy(who, former)
+    if (thread && !isOwn) await endFormer(tx, thread.id, lease, now())
+    await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
+    return isOwn && again ? lease.cancel : null
+  }
+
   return {
     async acquire(ref, holder) {
       const key = threadKey(who, ref)
@@ -75,17 +90,10 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
         // Lock the thread before the lease, as everywhere.
         const [thread] = await lockThread(tx, key)
         const run_id = toColumn(holder.runId)
-        const cancel = thread?.unfinished === run_id ? thread.unfinished_cancel : null
+        let cancel = thread?.unfinished === run_id ? thread.unfinished_cancel : null
         const take = async () => {
           const [lease] = await lockLease(tx, { owner, threadId: key.threadId, now: time.now() })
-          if (lease) {
-            const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
-            if (isLive({ expiresAt: lease.left }, 0)) throw threadBusy(who, former)
-            if (thread && former.runId !== holder.runId && !(await hasEnded(tx, thread.id, lease.run_id))) {
-              await failRuns(tx, thread.id, lease, now())
-            }
-            await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
-          }
+          if (lease) cancel = (await replace(tx, thread, lease, holder)) ?? cancel
           const [added] = await add(tx, {
             owner,
             thread_id: key.threadId,
@@ -168,13 +176,14 @@ async function hasEnded(tx: Transaction<Tables>, thread: number, run: string): P
   return found?.run_id === run && found.unfinished !== run
 }
 
-/** Ends the records that the former holder left open: its run, nested runs, and their calls. */
-async function failRuns(
+/** Ends the records that the former holder left open: its run, nested runs, and their calls. Contract: those of a run that has ended in its thread may come late. */
+async function endFormer(
   tx: Transaction<Tables>,
   thread: number,
   { run_id, cancel }: Pick<Tables['troupe_leases'], 'run_id' | 'cancel'>,
   endedAt: number,
 ): Promise<void> {
+  if (await hasEnded(tx, thread, run_id)) return
   const [run, call] = [lostRun(fromColumn(run_id), endedAt, asked(cancel).cancel), lostCall(endedAt)]
   for (const some of statements([...(await nestedRuns(tx, thread, run_id))])) {
     await tx

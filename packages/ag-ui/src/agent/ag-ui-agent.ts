@@ -61,6 +61,11 @@ export class AgUiAgent {
     return stream<AgUiEvent>((sink) => run.produce(sink), { onLeave: () => run.leave(), gate: () => true })
   }
 
+  /** How far a run has come that workers carry out. Contract: undefined for any other run. */
+  async progress(ref: ThreadRef, runId: string): Promise<number | undefined> {
+    return this.#settings.runner?.progress?.(ref, runId)
+  }
+
   /** Cancels the run of a thread. Contract: works from any process; with `runId` a late request does not cancel the next run; false if nothing runs there. */
   async cancel(ref: ThreadRef, runId?: string): Promise<boolean> {
     const local = this.executions.find(ref, runId)

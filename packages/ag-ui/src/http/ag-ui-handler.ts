@@ -7,6 +7,7 @@ import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
 import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
+import type { ExecutionState } from '../run/execution-state.ts'
 import { Executions, MAX_EXECUTIONS } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
@@ -169,7 +170,8 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     }
     return allowed(request, response, requestId)
   }
-  const stop = (graceMs = 5_000) => executions.stopAll(graceMs)
+  const isCarried = async (run: ExecutionState) => (await agent.progress?.(run.ref, run.runId)) !== undefined
+  const stop = (graceMs = 5_000) => executions.stopAll(graceMs, isCarried)
   return Object.assign(handle, {
     path,
     routes,

@@ -12,10 +12,12 @@ export async function canFollow(
   runId: string,
   context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<boolean> {
-  const { store, lostRuns, executions } = parts
+  const { store, lostRuns, executions, agent } = parts
   if (await hasLog(parts, ref, runId)) return true
   if (lostRuns !== 'continue' || executions.stopping) return false
-  if (lostRunOf(await store.threads.get(ref).catch(refusedId)) !== runId) return false
+  const thread = await store.threads.get(ref).catch(refusedId)
+  const isCarried = async () => thread?.unfinished === runId && (await agent.progress?.(ref, runId)) !== undefined
+  if (lostRunOf(thread) !== runId && !(await isCarried())) return false
   const run = await continueServedRun(parts, ref, runId, context)
   if ('message' in run) return false
   context.waitUntil(run.tidied)

@@ -68,8 +68,21 @@ export function serveRun(
     waitUntil(run.tidied)
     return true
   }
+  const progress = async () => agent.progress?.(ref, runId)
   const reportHere = (error: KernelError) => report(error, { requestId })
-  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, agent, proceed, report: reportHere }
+  const following = {
+    executions,
+    store,
+    clock,
+    ref,
+    runId,
+    lookMs,
+    lostRuns,
+    agent,
+    proceed,
+    progress,
+    report: reportHere,
+  }
   const leave = parts.streams.enter(ref)
   join(executions.find(ref, runId))
   const body = eventStream({

@@ -110,14 +110,23 @@ export class Executions {
     return done
   }
 
-  /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or after ten more seconds. */
-  async stopAll(graceMs: number): Promise<void> {
+  /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or after ten more seconds; runs that workers carry out go on without this process, and are left at once. */
+  async stopAll(graceMs: number, isCarried?: (run: ExecutionState) => Promise<boolean>): Promise<void> {
     this.#stopping = true
+    if (isCarried) await this.#leave(isCarried)
     if (await this.#within(graceMs, this.#empty())) return
     const reason = new KernelError('ABORTED', 'server: stopped')
     this.#reason = reason
     for (const execution of this.#running) execution.stop(reason)
     await this.#within(ENDING_MS * 5, this.#empty())
+  }
+
+  async #leave(isCarried: (run: ExecutionState) => Promise<boolean>): Promise<void> {
+    const leave = async (run: ExecutionState) => {
+      // A store that cannot tell does not keep a server from stopping.
+      if (run.log && (await isCarried(run).catch(() => false))) run.log.leave()
+    }
+    await Promise.all([...this.#running].map(leave))
   }
 
   async #empty(): Promise<void> {

@@ -26,6 +26,8 @@ export interface Following {
   readonly agent: Pick<ServedAgent, 'hidden' | 'view'>
   /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
   readonly proceed: () => Promise<boolean>
+  /** How far the run has come, if workers carry it out. */
+  readonly progress?: () => Promise<number | undefined>
   readonly report: (error: KernelError) => void
 }
 
@@ -43,10 +45,12 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
   let after = options.after
   let next = batches.next()
   let suspected = false
+  let shown: number | undefined
   try {
     for (;;) {
       const result = await withinTime(clock, lookMs, next, () => undefined)
       if (result === undefined) {
+        shown = await goOnBehind(options, shown)
         const found = await look(options)
         if (yield* endOf({ ...options, after }, found, suspected)) return
         suspected = found === 'suspect'
@@ -78,6 +82,16 @@ async function* endOf(
   const unstored = await closeLost(options)
   if (unstored) yield unstored.map((event) => ({ seq: options.after, event }))
   return unstored !== undefined
+}
+
+/** Goes on with a run that has shown more since the last look, while its log stood still: whoever wrote the log is gone, and workers carry the run out. Contract: gives how far it has come. */
+async function goOnBehind(
+  { progress, proceed, lostRuns }: Following,
+  before: number | undefined,
+): Promise<number | undefined> {
+  const shown = lostRuns === 'leave' ? undefined : await progress?.()
+  if (before !== undefined && shown !== undefined && shown > before) await proceed()
+  return shown
 }
 
 /** Looks after a run that shows nothing. Contract: `suspect` twice in a row means that nobody will write to its log any more. */

@@ -106,6 +106,17 @@ export class RunLog implements Sink<AgUiEvent> {
     this.#begun.resolve(undefined)
   }
 
+  /** Leaves the log and its run to other processes, which go on with both. */
+  leave(): void {
+    if (this.lost || this.#terminal) return
+    const { run } = this.#options
+    this.lost = true
+    this.#pending = []
+    this.#makeRoom()
+    run.stop(new KernelError('LEASE_LOST', `run ${run.runId}: other processes go on with it`))
+    this.tail.close()
+  }
+
   /** Makes the log shorter that has ended. Contract: called once, after `ended`; leaves alone what was not written to its end. */
   async compact(): Promise<void> {
     const { store, run } = this.#options

@@ -41,6 +41,8 @@ export interface ServedAgent {
   cancel(ref: ThreadRef, runId?: string): Promise<boolean>
   /** Goes on with a run whose process is gone. Contract: a single RUN_ERROR, before `seen` is called, if that is not possible; otherwise what readers have not seen, and exactly one terminal. @default such runs are left alone */
   continue?(ref: ThreadRef, options?: AgUiContinueOptions): AsyncIterable<AgUiEvent>
+  /** How far a run has come that workers carry out, as `Runner.progress`. @default there are no such runs */
+  progress?(ref: ThreadRef, runId: string): Promise<number | undefined>
   /** State that clients do not see. @default none but `temp:` keys */
   hidden?(key: string): boolean
   /** How the client of a request sees its thread; on routes without a request it has only the id of the thread. @default everything, under the names that the model sees */

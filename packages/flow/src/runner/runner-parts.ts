@@ -1,4 +1,4 @@
-import type { Callback, Clock, KernelError, RunRequest, Store } from '@troupe/kernel'
+import type { Callback, Clock, Journal, KernelError, RunRequest, Store } from '@troupe/kernel'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import type { HistoryWindow } from './history-window.ts'
 import type { KeptHistories } from './kept-histories.ts'
@@ -23,6 +23,7 @@ export interface RunnerParts {
   readonly store: RunnerStore
   readonly durability: Durability
   readonly unknownCalls: 'tell' | 'ask'
+  readonly wrapJournal: ((journal: Journal) => Journal) | undefined
   readonly callbacks: readonly Callback[]
   readonly limits: Required<RunnerLimits>
   readonly pending: PendingPolicy

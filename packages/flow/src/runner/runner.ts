@@ -7,6 +7,7 @@ import {
   type ClosedQuestions,
   type ContinueRequest,
   type ForkRequest,
+  type Journal,
   KernelError,
   type LostQuery,
   type LostRun,
@@ -53,6 +54,8 @@ export interface RunnerOptions<Output = unknown> {
   readonly durability?: Durability
   /** What becomes of a call of effect `once` that may have run before the process died: the model is told that its outcome is unknown, or a person is asked. @default 'tell' */
   readonly unknownCalls?: 'tell' | 'ask'
+  /** Goes around the journal of each run, for a host that has to know which steps are under way, or to let no more begin. @default none */
+  readonly wrapJournal?: (journal: Journal) => Journal
   /** How much of a long thread a run loads and shows its agents. @default all */
   readonly history?: HistoryOptions
   readonly callbacks?: readonly Callback[]
@@ -114,7 +117,14 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const lease: LeaseOptions = { leases: store.leases, local, stale, clock, busy, cancel: stop, ...limits }
   const histories = new KeptHistories(limits.keptChars)
   const window = options.history && new HistoryWindow(options.history)
-  const shared = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report }
+  const { wrapJournal } = options
+  checkOption(
+    wrapJournal === undefined || typeof wrapJournal === 'function',
+    'runner',
+    'wrapJournal must be a function',
+    wrapJournal,
+  )
+  const shared = { flow, store, durability, unknownCalls, wrapJournal, callbacks, limits, pending, clock, report }
   const parts: RunnerParts = { ...shared, lease, histories, window }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,
@@ -224,6 +234,7 @@ const OPTIONS: OptionNames<RunnerOptions> = {
   limits: true,
   durability: true,
   unknownCalls: true,
+  wrapJournal: true,
   history: true,
   busy: true,
   pending: true,

@@ -28,7 +28,7 @@ export interface ThreadWork {
 
 /** Runs the agents of a run on its thread. Contract: `done` is called before the last commit, and says whether the run may still write. */
 export async function runOnThread(
-  { flow, limits }: RunnerParts,
+  { flow, limits, wrapJournal }: RunnerParts,
   work: ThreadWork,
   ctx: RunContext,
   run: HostedRun,
@@ -41,7 +41,7 @@ export async function runOnThread(
   run.begin(start, update.seesAll)
   const { next } = update
   const inner = next.left.length > 0 ? ctx.with(NEXT_MESSAGES, next) : ctx
-  const own = withFlowContext(withJournal(inner, journal), log, limits.transfers, update.transfersLeft)
+  const own = withFlowContext(withJournal(inner, journal, wrapJournal), log, limits.transfers, update.transfersLeft)
   const runAgents = async () => {
     const outcome = await runFlow(flow, start, own, sink)
     const { suspended } = nextTurn(outcome, next) ? await runTurn(flow, start, own, sink, next) : outcome
@@ -81,8 +81,12 @@ export function settleOf({ journal, settle }: ThreadWork, aborted: boolean): Thr
 }
 
 /** Contract: a journal that the caller has put into the context stays. */
-function withJournal(ctx: RunContext, journal: RunJournal | undefined): RunContext {
-  return !journal || ctx.get(JOURNAL) ? ctx : ctx.with(JOURNAL, journal.steps)
+function withJournal(
+  ctx: RunContext,
+  journal: RunJournal | undefined,
+  wrap: RunnerParts['wrapJournal'] = (steps) => steps,
+): RunContext {
+  return !journal || ctx.get(JOURNAL) ? ctx : ctx.with(JOURNAL, wrap(journal.steps))
 }
 
 /** Shows readers the state as it is, where they have seen changes that the run has not kept. */

@@ -13,15 +13,17 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       checkRef(WHO, ref)
       checkHolder(WHO, holder)
       const { owner, row, lease, live } = findThread(data, ref)
-      if (live) throw threadBusy(WHO, live)
-      const { runId, begins } = holder
+      const { runId, begins, again } = holder
+      const own = again && lease?.runId === runId ? lease : undefined
+      if (live && !own) throw threadBusy(WHO, live)
       const fresh = begins && claimId(owner, runId, ref.threadId)
       const now = data.now()
       if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token
       data.owners.set(owner.key, owner)
-      const cancel = row?.journal?.runId === holder.runId && row.journal.cancel ? { cancel: row.journal.cancel } : {}
-      owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs, ...cancel })
+      const kept = own?.cancel ?? (row?.journal?.runId === runId ? row.journal.cancel : undefined)
+      const cancel = kept && { cancel: kept }
+      owner.leases.set(ref.threadId, { token, runId, expiresAt: now + holder.ttlMs, ...cancel })
       return { token, ...cancel, ...(fresh && { fresh }) }
     },
 

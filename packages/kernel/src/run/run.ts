@@ -38,6 +38,8 @@ export interface Runner<Output = unknown> {
   continue?(session: ThreadRef, request?: ContinueRequest): Run<Output>
   /** Lists runs whose process is gone, of all owners, those first that stopped first. */
   lost?(query?: LostQuery): Promise<readonly LostRun[]>
+  /** How far a run has come that workers carry out, whatever becomes of the process that began it: a number that grows with what it shows. Contract: undefined for any other run; `continue` shows such a run in this process too, from its first event with `again`, also while it is under way; an abort with the reason `LEASE_LOST` leaves it to other processes and stops nothing. */
+  progress?(session: ThreadRef, runId: string): Promise<number | undefined>
   /** Makes a branch of a thread: its messages up to one of them, and the state as it was there. Contract: the thread need not be free, and stays as it is; `NOT_FOUND` for an unknown thread or message, `THREAD_ID_TAKEN` if `to` exists. */
   fork?(session: ThreadRef, request: ForkRequest): Promise<ThreadRef>
   /** Contract: works from any process; false if nothing runs there. */

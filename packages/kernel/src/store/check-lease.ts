@@ -10,8 +10,9 @@ export function checkHolder(who: string, holder: Parameters<LeaseStore['acquire'
   if (!isObject(holder)) throw malformed(who, 'a holder with runId and ttlMs', holder)
   checkId(who, 'runId', holder.runId)
   checkTtl(who, holder.ttlMs)
-  const { begins = false } = holder
+  const { begins = false, again = false } = holder
   check(who, typeof begins === 'boolean', 'begins to be true or false', begins)
+  check(who, typeof again === 'boolean', 'again to be true or false', again)
 }
 
 /** Checks how long a lease is. */

@@ -317,10 +317,15 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread, or in any with an id above or below it (`runIdsAbove`); a deleted thread frees its ids, except those of runs with messages that a branch keeps. `fresh` says that no run has begun with the id in this thread either. */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread, or in any with an id above or below it (`runIdsAbove`); a deleted thread frees its ids, except those of runs with messages that a branch keeps. `fresh` says that no run has begun with the id in this thread either. A holder that comes `again` takes the lease of its own run although it is live, and the cancel that was asked of it: whoever carries the run out has given up its process, which has lost the lease. */
   acquire(
     ref: ThreadRef,
-    holder: { readonly runId: string; readonly ttlMs: number; readonly begins?: boolean },
+    holder: {
+      readonly runId: string
+      readonly ttlMs: number
+      readonly begins?: boolean
+      readonly again?: boolean
+    },
   ): Promise<{
     readonly token: number
     readonly cancel?: CancelMode

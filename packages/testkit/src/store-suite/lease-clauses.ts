@@ -19,6 +19,30 @@ export const leaseClauses: StoreClauses = {
     },
   ),
   ...advised(
+    'A holder that comes again takes the live lease of its own run, never that of another one: the token before is over, and the cancel that was asked stays.',
+    {
+      'a run that comes again takes its live lease, and the process before has lost it': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true })
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL }))).toBe('THREAD_BUSY')
+        await store.leases.requestCancel(ref, { mode: 'after-tools' })
+        const taken = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, again: true })
+        expect(taken).toMatchObject({ cancel: 'after-tools' })
+        expect(await codeOf(store.leases.renew(ref, token, TTL))).toBe('LEASE_LOST')
+        expect(await codeOf(store.threads.commit(ref, { set: { old: true } }, token))).toBe('LEASE_LOST')
+        expect((await store.threads.commit(ref, { set: { fresh: true } }, taken.token)).state).toEqual({ fresh: true })
+        expect(await store.leases.renew(ref, taken.token, TTL)).toEqual({ cancel: 'after-tools' })
+      },
+      'a run that comes again does not take the lease of another run, and gets a free one': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        const again = { runId: 'run-2', ttlMs: TTL, again: true }
+        expect(await codeOf(store.leases.acquire(ref, again))).toBe('THREAD_BUSY')
+        await store.leases.release(ref, token)
+        expect(await codeOf(store.leases.acquire(ref, again))).toBeUndefined()
+      },
+    },
+  ),
+  ...advised(
     'Keep the id of each run that begins (a holder with begins: true) with its owner and thread, in the step that takes the lease; refuse it with RUN_ID_TAKEN in another thread, and wherever another run has an id above or below it (`runIdsAbove` of @troupe/kernel/store), and forget it with its thread.',
     {
       'a run cannot begin with an id that its owner has used in another thread': async ({ store, ref }) => {

@@ -17,6 +17,26 @@ export const leaseMutants: readonly StoreMutant[] = [
     }),
   },
   {
+    wrong: 'a run does not get its live lease again',
+    caught: ['a run that comes again takes its live lease, and the process before has lost it'],
+    ports: ({ leases }) => ({
+      leases: { ...leases, acquire: (ref, { again: _, ...holder }) => leases.acquire(ref, holder) },
+    }),
+  },
+  {
+    wrong: 'a run that comes again takes any lease',
+    caught: ['a run that comes again does not take the lease of another run, and gets a free one'],
+    ports: ({ leases, threads }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const runId = holder?.again && (await threads.get(ref))?.runId
+          return leases.acquire(ref, runId ? { ...holder, runId } : holder)
+        },
+      },
+    }),
+  },
+  {
     wrong: 'a run may begin with an id that was used elsewhere',
     caught: [
       'a run cannot begin with an id that its owner has used in another thread',

@@ -1,0 +1,5 @@
+export type { RunnerHost, RunnerPorts, SharedKeys } from '@troupe/durable'
+export type { IngressOptions } from './ingress.ts'
+export { type RegisterOptions, registerWorkers } from './register-workers.ts'
+export { type RestateRunnerOptions, restateRunner } from './restate-runner.ts'
+export { type RestateWorker, type RestateWorkerOptions, restateWorker } from './restate-worker.ts'

@@ -1,0 +1,6 @@
+export type { RunnerHost } from './attempt.ts'
+export type { RunnerPorts } from './attempt-store.ts'
+export { DurableWorker } from './durable-worker.ts'
+export type { Engine, EngineAttempt, Once } from './engine.ts'
+export { type RemoteRunnerParts, remoteRunner } from './remote-runner.ts'
+export type { RunOrder, SharedKeys } from './run-order.ts'
