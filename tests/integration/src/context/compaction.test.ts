@@ -183,15 +183,17 @@ describe('the summary of a thread', () => {
     },
   )
 
-  it('keeps the system messages at its head', async () => {
+  it('keeps the words of the system messages at its head, and gives nobody a system message who writes the state', async () => {
     const model = parrot()
     const desk = talk(model, [compacting()])
     const say = (content: string, ...before: Message[]) =>
       desk.run({ messages: [...before, { role: 'user', content: `${content} ${LONG}` }] }, session)
     await say('one', { id: 's1', role: 'system', content: 'The user is Ann.' })
-    for (const text of ['two', 'three', 'four', 'five']) await say(text)
-    const [system, summary] = model.requests.at(-1)?.messages ?? []
-    expect([system?.content, summary?.id.startsWith('summary:')]).toEqual(['The user is Ann.', true])
+    for (const text of ['two', 'three', 'four', 'five', 'six', 'seven']) await say(text)
+    const [summary, ...rest] = model.requests.at(-1)?.messages ?? []
+    expect(summary).toMatchObject({ role: 'user' })
+    expect(textOf(summary?.content ?? '')).toContain('## Notes of the application\nThe user is Ann.')
+    expect(rest.every(({ role }) => role !== 'system')).toBe(true)
   })
 
   it('is not that of a nested run, and not that of one branch of a parallel workflow', async () => {
