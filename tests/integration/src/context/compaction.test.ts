@@ -13,6 +13,7 @@ import {
 import { repairHistory } from '@troupe/kernel/history'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { startRun } from '@troupe/kernel/run'
+import { messageLifecycle } from '@troupe/persistence'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { ANN, asked, factKeeper, messagesOf, sizedModel, talk } from './talk.fixture.ts'
@@ -258,6 +259,21 @@ describe('the summary of a thread', () => {
     const text = textOf(summary?.content ?? '')
     expect(text).toMatch(/Begin\. y+\n\[…\]\ny+ End\.$/)
     expect(text.length).toBeLessThan(2_000)
+  })
+
+  it('is a model call of its own in the records, with its tokens', async () => {
+    const store = memoryStore()
+    const usage = { inputTokens: 400, outputTokens: 7 }
+    const small = scriptedModel([{ text: '## Facts\n- one', usage }], { name: 'small' })
+    await using messages = messageLifecycle({ store })
+    const handlers = [compaction({ model: small, maxTokens: 100, keepTokens: 50 })]
+    const desk = talk(parrot(), handlers, { store, callbacks: [messages] })
+    for (const n of [1, 2]) await desk.query(`FACT: fact ${n}\n${LONG}`, { ...session, runId: `R${n}` })
+    await messages.flush(ANN)
+    const calls = await store.records.modelCalls(ANN, 'R2')
+    expect(calls.map(({ model }) => model)).toEqual(['small', 'scripted'])
+    expect(calls[0]?.usage).toEqual(usage)
+    expect(new Set(calls.map(({ spanId }) => spanId)).size).toBe(2)
   })
 
   it('needs no store: a run alone is compacted too', async () => {
