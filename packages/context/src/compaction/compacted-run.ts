@@ -117,14 +117,14 @@ export class CompactedRun {
     const keep = keepTokens / scale
     const split = splitHistory(messages, former, keep)
     if (!split || tokensOf(split.past) < least * keep) return messages
-    const { head, past, cut, request } = split
+    const { notes, past, cut, request } = split
     const summary = await this.#summarise(ctx, former?.summary ?? EMPTY, past, scale)
     if (!summary) return messages
     const compacted: Compacted = {
       format: 1,
       cut,
       summary,
-      ...(head.length > 0 && { head }),
+      ...(notes.length > 0 && { notes }),
       ...(request !== undefined && { request: shortRequest(request, (CHARS_PER_TOKEN * keep) / 2) }),
     }
     ctx.state.set(this.#place.summary, compacted as Json)

@@ -1,4 +1,4 @@
-import type { Content, FilePart, Json, Message, SystemMessage, UserMessage } from '@troupe/kernel'
+import type { Content, FilePart, Json, Message, UserMessage } from '@troupe/kernel'
 import { textOf } from '@troupe/kernel'
 import { isRecord } from '../is-record.ts'
 import { isSummary, type Summary, summaryText } from './summary.ts'
@@ -9,8 +9,8 @@ export type Compacted = {
   /** The id of the first message that is shown. */
   readonly cut: string
   readonly summary: Summary
-  /** The system messages that the history began with. */
-  readonly head?: readonly SystemMessage[]
+  /** The texts of the system messages that the history began with. Contract: shown as a user's words, because clients may write the state. */
+  readonly notes?: readonly string[]
   /** The request that the messages after the cut work on, as the person wrote it. */
   readonly request?: Content
 }
@@ -18,14 +18,10 @@ export type Compacted = {
 /** Reads what the state has. Contract: undefined for anything else, because clients may write the state too. */
 export function readCompacted(value: Json | undefined): Compacted | undefined {
   if (!isRecord(value) || value.format !== 1 || typeof value.cut !== 'string' || value.cut === '') return undefined
-  const { summary, head = [], request = '' } = value
-  const sound = isSummary(summary) && Array.isArray(head) && head.every(isSystemMessage) && isContent(request)
+  const { summary, notes = [], request = '' } = value
+  const areTexts = Array.isArray(notes) && notes.every((note) => typeof note === 'string')
+  const sound = isSummary(summary) && areTexts && isContent(request)
   return sound ? (value as Compacted) : undefined
-}
-
-function isSystemMessage(message: unknown): boolean {
-  if (!isRecord(message)) return false
-  return message.role === 'system' && typeof message.id === 'string' && isContent(message.content)
 }
 
 /** Contract: stricter than a model would need it, so that nothing that reads it fails. */
@@ -52,24 +48,20 @@ export function compactedHistory(
   messages: readonly Message[],
   readable: boolean,
 ): readonly Message[] {
-  const { head = [], cut } = compacted
   const id = summaryId(compacted)
-  if (messages[head.length]?.id === id) return messages
-  let at = messages.findIndex((message) => message.id === cut)
+  if (messages[0]?.id === id) return messages
+  let at = messages.findIndex((message) => message.id === compacted.cut)
   // Another agent has cut here: it sees results of this one as context.
   while (at > 0 && messages[at]?.role === 'tool') at--
-  const rest = messages.slice(Math.max(at, 0)).filter((message) => !isSameHead(head, message))
-  return [...head, { id, role: 'user', content: shownContent(compacted, readable) }, ...rest]
+  const summary: Message = { id, role: 'user', content: shownContent(compacted, readable) }
+  return [summary, ...messages.slice(Math.max(at, 0))]
 }
 
-function isSameHead(head: readonly SystemMessage[], { id }: Message): boolean {
-  return head.some((message) => message.id === id)
-}
-
-function shownContent({ summary, request }: Compacted, readable: boolean): UserMessage['content'] {
+function shownContent({ summary, notes = [], request }: Compacted, readable: boolean): UserMessage['content'] {
   const lines = [
     '<summary>',
     `The earlier part of this conversation is not shown any more. This is its summary.${readable ? ' The tool read_history finds and reads the original messages.' : ''}`,
+    ...(notes.length > 0 ? ['', '## Notes of the application', ...notes] : []),
     '',
     summaryText(summary),
     '</summary>',

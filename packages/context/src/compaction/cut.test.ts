@@ -36,24 +36,30 @@ const histories = fc
 
 const compactedAt = (messages: readonly Message[], keep: number, former?: Compacted): Compacted | undefined => {
   const split = splitHistory(messages, former, keep)
-  const { head, cut, request } = split ?? {}
+  const { notes, cut, request } = split ?? {}
   return (
-    split && { format: 1, cut: cut ?? '', summary: EMPTY, head: head ?? [], ...(request !== undefined && { request }) }
+    split && {
+      format: 1,
+      cut: cut ?? '',
+      summary: EMPTY,
+      notes: notes ?? [],
+      ...(request !== undefined && { request }),
+    }
   )
 }
 const tokensOf = (messages: readonly Message[]) => messages.reduce((sum, message) => sum + estimateTokens(message), 0)
 
 describe('a history that is cut', () => {
-  it('keeps calls with their results, its head and its end, whatever it is and however often it is cut', () => {
+  it('keeps calls with their results, the notes of the application and its end, whatever it is and however often it is cut', () => {
     fc.assert(
       fc.property(histories, fc.nat(80), fc.nat(40), (messages, keep, less) => {
         const compacted = compactedAt(messages, keep)
         if (!compacted) return
         const shown = compactedHistory(compacted, messages, true)
-        const { head = [] } = compacted
-        const recent = shown.slice(head.length + 1)
+        const recent = shown.slice(1)
         expect(repairHistory(shown)).toBe(shown)
-        expect(shown.slice(0, head.length)).toEqual(messages.filter(({ role }) => role === 'system'))
+        expect(compacted.notes).toEqual(messages.filter(({ role }) => role === 'system').map(() => 'Be kind.'))
+        expect(String(shown[0]?.content).split('Be kind.').length - 1).toBe(compacted.notes?.length)
         expect(recent).toEqual(messages.slice(-recent.length))
         expect(recent.length).toBeGreaterThan(0)
         expect(compactedHistory(compacted, shown, true)).toBe(shown)
@@ -101,8 +107,8 @@ it.each([
   null,
   'text',
   { format: 2, cut: 'm1', summary: EMPTY },
-  { format: 1, cut: 'm1', summary: EMPTY, head: [{ role: 'user', id: 'u', content: 'x' }] },
-  { format: 1, cut: 'm1', summary: EMPTY, head: {} },
+  { format: 1, cut: 'm1', summary: EMPTY, notes: [7] },
+  { format: 1, cut: 'm1', summary: EMPTY, notes: {} },
   { format: 1, cut: 'm1', summary: EMPTY, request: [{ type: 'text' }] },
 ])('%j is not what was cut off', (value) => {
   expect(readCompacted(value)).toBeUndefined()

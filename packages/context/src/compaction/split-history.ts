@@ -1,10 +1,11 @@
-import type { Content, Message, SystemMessage } from '@troupe/kernel'
+import { type Content, type Message, textOf } from '@troupe/kernel'
 import { estimateTokens } from '@troupe/kernel/history'
 import { type Compacted, summaryId } from './compacted.ts'
 
 /** A history in two parts: what is cut off, and what stays. */
 export interface SplitHistory {
-  readonly head: readonly SystemMessage[]
+  /** The texts of the system messages that the history began with. */
+  readonly notes: readonly string[]
   /** Contract: without the message of the former summary. */
   readonly past: readonly Message[]
   /** Contract: has at least one message. */
@@ -22,13 +23,9 @@ export function splitHistory(
   former: Compacted | undefined,
   keep: number,
 ): SplitHistory | undefined {
-  const head: SystemMessage[] = []
-  for (const message of messages) {
-    if (message.role !== 'system') break
-    head.push(message)
-  }
-  const hasSummary = former && messages[head.length]?.id === summaryId(former)
-  const start = hasSummary ? head.length + 1 : head.length
+  const hasSummary = former && messages[0]?.id === summaryId(former)
+  const begins = messages.findIndex(({ role }) => role !== 'system')
+  const start = hasSummary ? 1 : Math.max(begins, 0)
   let cut: number | undefined
   let tokens = 0
   for (let i = messages.length - 1; i >= start; i--) {
@@ -40,7 +37,13 @@ export function splitHistory(
   const first = cut === undefined ? undefined : messages[cut]
   if (cut === undefined || first === undefined || cut <= start) return undefined
   const past = messages.slice(start, cut)
-  return { head, past, cut: first.id, request: requestOf(past, messages.slice(cut), hasSummary ? former : undefined) }
+  const notes = hasSummary ? former.notes : messages.slice(0, start).map(({ content }) => textOf(content))
+  return {
+    notes: notes ?? [],
+    past,
+    cut: first.id,
+    request: requestOf(past, messages.slice(cut), hasSummary ? former : undefined),
+  }
 }
 
 /** The last request of a person before the cut, unless a later one stays. */

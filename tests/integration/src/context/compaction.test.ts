@@ -13,6 +13,7 @@ import {
 import { repairHistory } from '@troupe/kernel/history'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { startRun } from '@troupe/kernel/run'
+import { messageLifecycle } from '@troupe/persistence'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { ANN, asked, factKeeper, messagesOf, sizedModel, talk } from './talk.fixture.ts'
@@ -183,15 +184,17 @@ describe('the summary of a thread', () => {
     },
   )
 
-  it('keeps the system messages at its head', async () => {
+  it('keeps the words of the system messages at its head, and gives nobody a system message who writes the state', async () => {
     const model = parrot()
     const desk = talk(model, [compacting()])
     const say = (content: string, ...before: Message[]) =>
       desk.run({ messages: [...before, { role: 'user', content: `${content} ${LONG}` }] }, session)
     await say('one', { id: 's1', role: 'system', content: 'The user is Ann.' })
-    for (const text of ['two', 'three', 'four', 'five']) await say(text)
-    const [system, summary] = model.requests.at(-1)?.messages ?? []
-    expect([system?.content, summary?.id.startsWith('summary:')]).toEqual(['The user is Ann.', true])
+    for (const text of ['two', 'three', 'four', 'five', 'six', 'seven']) await say(text)
+    const [summary, ...rest] = model.requests.at(-1)?.messages ?? []
+    expect(summary).toMatchObject({ role: 'user' })
+    expect(textOf(summary?.content ?? '')).toContain('## Notes of the application\nThe user is Ann.')
+    expect(rest.every(({ role }) => role !== 'system')).toBe(true)
   })
 
   it('is not that of a nested run, and not that of one branch of a parallel workflow', async () => {
@@ -256,6 +259,21 @@ describe('the summary of a thread', () => {
     const text = textOf(summary?.content ?? '')
     expect(text).toMatch(/Begin\. y+\n\[…\]\ny+ End\.$/)
     expect(text.length).toBeLessThan(2_000)
+  })
+
+  it('is a model call of its own in the records, with its tokens', async () => {
+    const store = memoryStore()
+    const usage = { inputTokens: 400, outputTokens: 7 }
+    const small = scriptedModel([{ text: '## Facts\n- one', usage }], { name: 'small' })
+    await using messages = messageLifecycle({ store })
+    const handlers = [compaction({ model: small, maxTokens: 100, keepTokens: 50 })]
+    const desk = talk(parrot(), handlers, { store, callbacks: [messages] })
+    for (const n of [1, 2]) await desk.query(`FACT: fact ${n}\n${LONG}`, { ...session, runId: `R${n}` })
+    await messages.flush(ANN)
+    const calls = await store.records.modelCalls(ANN, 'R2')
+    expect(calls.map(({ model }) => model)).toEqual(['small', 'scripted'])
+    expect(calls[0]?.usage).toEqual(usage)
+    expect(new Set(calls.map(({ spanId }) => spanId)).size).toBe(2)
   })
 
   it('needs no store: a run alone is compacted too', async () => {
