@@ -75,9 +75,9 @@ export type {
   Runner,
   RunRequest,
 } from './run/run.ts'
+export type { BlobStore } from './store/blob-store.ts'
 export type { Count, CounterStore } from './store/counter-store.ts'
 export type { Fact, FactStore } from './store/fact-store.ts'
-export type { BlobStore } from './store/blob-store.ts'
 export type { Grant, GrantStore } from './store/grant-store.ts'
 export type {
   Checkpoint,

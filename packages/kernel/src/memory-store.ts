@@ -1,7 +1,7 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
-import { memoryCounters } from './memory-store/memory-counters.ts'
 import { memoryBlobs } from './memory-store/memory-blobs.ts'
+import { memoryCounters } from './memory-store/memory-counters.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
 import { memoryFacts } from './memory-store/memory-facts.ts'
 import { memoryGrants } from './memory-store/memory-grants.ts'

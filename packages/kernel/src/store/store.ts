@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '../data/json.ts'
 import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { BlobStore } from './blob-store.ts'
 import type { CounterStore } from './counter-store.ts'
 import type { FactStore } from './fact-store.ts'
-import type { BlobStore } from './blob-store.ts'
 import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
