@@ -13,6 +13,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           maxWorkers,
+          // Files share what they import, which is half of the time; no test mocks a module or leaves a global behind.
+          isolate: false,
           // Many tests start processes, and a busy machine is no fault.
           testTimeout: 20_000,
           hookTimeout: 30_000,
@@ -35,6 +37,7 @@ export default defineConfig({
           // The same tests with a journal under every root run: it must change nothing that they see.
           name: 'journalled',
           maxWorkers,
+          isolate: false,
           testTimeout: 20_000,
           hookTimeout: 30_000,
           include: ['packages/{chat-model,flow,subagent,handlers}/src/**/*.test.ts', 'tests/journalled/*.test.ts'],
