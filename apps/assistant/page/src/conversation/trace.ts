@@ -23,7 +23,7 @@ export interface RunTrace {
   to: number
   outcome: 'running' | 'done' | 'waits' | 'stopped' | 'failed'
   /** The id of its trace in OpenTelemetry. */
-  traceId?: string
+  traceId?: string | undefined
   readonly spans: Span[]
 }
 
@@ -41,8 +41,6 @@ interface TraceEvent extends BaseEvent {
   readonly parentSubagentRunId?: string
   readonly outcome?: { readonly type: string; readonly pendingToolCallIds?: readonly string[] }
   readonly metadata?: { readonly error?: unknown }
-  readonly name?: string
-  readonly value?: { readonly traceId?: unknown }
 }
 
 /** The timeline of a conversation, made of its events. */
@@ -94,8 +92,8 @@ export class Trace {
         close(run, toolCallId, now, event.metadata?.error ? 'failed' : 'done')
         break
       case EventType.CUSTOM:
-        if (event.name === 'trace' && typeof event.value?.traceId === 'string') run.traceId = event.value.traceId
-        addNote(run, depth, event, now)
+        if (event.name === 'trace') run.traceId = traceIdOf(event)
+        else addNote(run, depth, event, now)
         break
       case EventType.RUN_FINISHED:
         this.#end(run, now, outcomeOf(event))
@@ -131,6 +129,11 @@ function open({ spans }: RunTrace, span: Omit<Span, 'status' | 'messages'>): voi
 function close({ spans }: RunTrace, id: string, to: number, status: Span['status']): void {
   const span = spans.findLast((each) => each.id === id && each.to === undefined)
   if (span) Object.assign(span, { to, status })
+}
+
+function traceIdOf({ value }: TraceEvent): string | undefined {
+  const { traceId } = (value ?? {}) as { readonly traceId?: unknown }
+  return typeof traceId === 'string' ? traceId : undefined
 }
 
 /** Adds what happened to the context of the agent, such as a summary. */
