@@ -20,7 +20,7 @@ const budgets: Readonly<Record<string, number>> = {
   'a delta through one flow': 1.9,
   'a one-turn agent as a tool, beside the agent alone': 4,
   'a turn with budget() with prices alone': 2,
-  'a turn with budget() below a limit per run': 3,
+  'a turn with budget() below a limit per run': 2.6,
   'a turn with guardrails() that find nothing': 2.5,
   'a turn with redaction() that finds nothing': 2.7,
   'a turn with memory() that knows nothing': 2,

@@ -46,6 +46,7 @@ describe('what is measured', () => {
       { attributes: { ...answered, 'gen_ai.token.type': 'read' }, value: 8 },
       { attributes: { ...answered, 'gen_ai.token.type': 'write' }, value: 2 },
     ])
+    expect(all['troupe.client.cost']).toEqual([{ attributes: answered, value: 0.5 }])
     expect(all['gen_ai.client.operation.time_to_first_chunk']).toMatchObject([
       { attributes: chat, value: { count: 1 } },
     ])

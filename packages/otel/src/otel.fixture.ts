@@ -69,7 +69,7 @@ function treeOf(spans: readonly ReadableSpan[]): readonly string[] {
   })
 }
 
-export const USAGE = { inputTokens: 12, outputTokens: 3, cachedInputTokens: 8, cacheWriteTokens: 2 }
+export const USAGE = { inputTokens: 12, outputTokens: 3, cachedInputTokens: 8, cacheWriteTokens: 2, cost: 0.5 }
 const request: ModelRequest = {
   instruction: 'Be secret.',
   messages: [{ id: 'u1', role: 'user', content: 'The secret.' }],

@@ -71,6 +71,7 @@ describe('a run', () => {
         'gen_ai.usage.output_tokens': 3,
         'gen_ai.usage.cache_read.input_tokens': 8,
         'gen_ai.usage.cache_creation.input_tokens': 2,
+        'troupe.usage.cost': 0.5,
         'gen_ai.response.time_to_first_chunk': expect.any(Number),
         'gen_ai.agent.name': 'guide',
         ...ids,

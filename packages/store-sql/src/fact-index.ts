@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Queries } from './engine.ts'
 import type { Flavour, Tables } from './schema.ts'
 
@@ -6,6 +6,9 @@ type Facts = SelectQueryBuilder<Tables & { f: Tables['troupe_facts'] }, 'f', Rec
 
 /** The full-text search of a database over facts. Contract: each word has the owner in front, so that neither matches nor work depend on other owners. */
 interface FactIndex {
+  /** What the row of a fact has for the index. */
+  columns(owner: number, terms: readonly string[]): { readonly terms?: RawBuilder<string> }
+  /** Adds what is beside the row. */
   add(tx: Queries, id: number, owner: number, terms: readonly string[]): Promise<void>
   remove(tx: Queries, ids: readonly number[]): Promise<void>
   /** The facts that have one of these words at least. */
@@ -18,6 +21,7 @@ export function factIndex(flavour: Flavour): FactIndex {
 }
 
 const FTS5: FactIndex = {
+  columns: () => ({}),
   async add(tx, id, owner, terms) {
     const words = owned(owner, terms).join(' ')
     await sql`insert into troupe_fact_terms (rowid, terms) values (${id}, ${words})`.execute(tx)
@@ -33,16 +37,12 @@ const FTS5: FactIndex = {
 }
 
 const LEXEMES: FactIndex = {
-  async add(tx, id, owner, terms) {
+  columns(owner, terms) {
     const words = JSON.stringify(owned(owner, terms))
-    await tx
-      .updateTable('troupe_facts')
-      .set({
-        terms: sql<string>`(select array_to_tsvector(coalesce(array_agg(distinct w), '{}')) from json_array_elements_text(cast(${words} as json)) as w)`,
-      })
-      .where('id', '=', id)
-      .execute()
+    const list = sql`select coalesce(array_agg(distinct w), '{}') from json_array_elements_text(cast(${words} as json)) as w`
+    return { terms: sql<string>`array_to_tsvector((${list}))` }
   },
+  async add() {},
   // The column goes with its row.
   async remove() {},
   matching(facts, owner, terms) {

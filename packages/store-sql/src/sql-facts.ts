@@ -11,6 +11,7 @@ import {
   rankFacts,
 } from '@troupe/kernel/store'
 import { fromColumn, toColumn } from './column-text.ts'
+import { sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { factIndex } from './fact-index.ts'
 import type { SqlDatabase } from './open-database.ts'
@@ -41,35 +42,56 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
     return rows.length
   }
 
+  /** Takes the next place of an owner, and locks the owner, so that no two facts get one place. */
+  async function nextPlace(tx: Queries, { app, user }: Key) {
+    const taken = await tx
+      .updateTable('troupe_owners')
+      .set(({ eb }) => ({ fact_seq: eb('fact_seq', '+', 1) }))
+      .where('app', '=', app)
+      .where('user_id', '=', user)
+      .returning(['id', 'fact_seq'])
+      .executeTakeFirst()
+    return taken && { owner: taken.id, seq: taken.fact_seq }
+  }
+
+  async function firstPlace(tx: Queries, key: Key) {
+    await ownerId(tx, key)
+    return sure([await nextPlace(tx, key)].filter((place) => place !== undefined))
+  }
+
+  async function forgetOldest(tx: Queries, owner: number): Promise<void> {
+    const old = await tx
+      .selectFrom('troupe_facts')
+      .select('seq')
+      .where('owner', '=', owner)
+      .orderBy('seq', 'desc')
+      .offset(MAX_FACTS)
+      .limit(MAX_FACTS)
+      .execute()
+    if (old.length === 0) return
+    await remove(
+      tx,
+      owner,
+      old.map(({ seq }) => seq),
+    )
+  }
+
   return {
     async add(given, fact) {
       const key = ownerKey(who, given)
       checkFact(who, fact)
       const { text, at, embedding } = fact
       const seq = await write(async (tx) => {
-        const owner = await ownerId(tx, key)
-        // Locks the owner, so that no two facts get one place.
-        const { fact_seq: seq } = await tx
-          .updateTable('troupe_owners')
-          .set(({ eb }) => ({ fact_seq: eb('fact_seq', '+', 1) }))
-          .where('id', '=', owner)
-          .returning('fact_seq')
-          .executeTakeFirstOrThrow()
+        const { owner, seq } = (await nextPlace(tx, key)) ?? (await firstPlace(tx, key))
+        const terms = factTerms(text)
+        const row = { owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null }
         const { id } = await tx
           .insertInto('troupe_facts')
-          .values({ owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null })
+          .values({ ...row, ...index.columns(owner, terms) })
           .returning('id')
           .executeTakeFirstOrThrow()
-        await index.add(tx, id, owner, factTerms(text))
-        const old = await tx
-          .selectFrom('troupe_facts')
-          .select('seq')
-          .where('owner', '=', owner)
-          .orderBy('seq', 'desc')
-          .offset(MAX_FACTS)
-          .limit(MAX_FACTS)
-          .execute()
-        if (old.length > 0) await remove(tx, owner, seqsOf(old))
+        await index.add(tx, id, owner, terms)
+        if (seq > MAX_FACTS) await forgetOldest(tx, owner)
         return seq
       })
       return { seq, text, at }
@@ -142,10 +164,6 @@ function factsOf(db: Queries, key: Key) {
 
 function factOf({ seq, text, at }: Row): Fact {
   return { seq, text: fromColumn(text), at }
-}
-
-function seqsOf(rows: readonly { readonly seq: number }[]): readonly number[] {
-  return rows.map(({ seq }) => seq)
 }
 
 /** An embedding as text: four bytes for each number. */

@@ -1,5 +1,6 @@
 import {
   type AgentHandler,
+  type Awaitable,
   type CounterStore,
   contextKey,
   KernelError,
@@ -9,11 +10,11 @@ import {
   stream,
   type Usage,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, mapStream, pipe, sinkTo } from '@troupe/kernel/kit'
+import { checkOption, checkOptionNames, isPromise, mapStream, pipe, sinkTo } from '@troupe/kernel/kit'
 import { type BudgetLimit, type Meter, metersOf } from './budget-limit.ts'
-import { CountedMeters } from './counted-meters.ts'
+import { type BudgetState, CountedMeters } from './counted-meters.ts'
 import type { Price } from './price.ts'
-import { runCounters } from './run-counters.ts'
+import { type Counters, RunCounters } from './run-counters.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 /** Options of `budget`. */
@@ -31,7 +32,7 @@ export interface BudgetOptions {
 const WHO = 'budget'
 
 /** The whole run, for the runs nested in it. */
-const ROOT = contextKey<{ readonly runId: string; readonly counters: CounterStore }>('budget.root')
+const ROOT = contextKey<{ readonly runId: string; readonly counters: Counters }>('budget.root')
 
 /**
  * Prices the calls of models, and refuses a call when a limit on tokens, cost or calls is reached.
@@ -59,15 +60,16 @@ export function budget(options: BudgetOptions): AgentHandler {
       stream<ModelPart>(async (sink) => {
         const root = ctx.get(ROOT) ?? rootOf(ctx)
         const counted = new CountedMeters(counters ?? root.counters, meters, ctx, root.runId)
-        await counted.begin()
+        const wait = counted.begin()
+        if (wait) await wait
         const used = new UsedTokens(request)
-        const end = async () => {
+        const end = (): Awaitable<boolean> => {
           const usage = used.total()
           const tokens = usage.inputTokens + usage.outputTokens
           const cost = price && costOf(price, lastModel, usage)
-          const near = await counted.end({ tokens, ...(cost !== undefined && { cost }) }, warnAt)
-          for (const state of near) await ctx.emit('budget-warning', state)
-          return !hasCost || tokens === 0 || cost !== undefined
+          const near = counted.end({ tokens, ...(cost !== undefined && { cost }) }, warnAt)
+          const isCounted = !hasCost || tokens === 0 || cost !== undefined
+          return isPromise(near) || near.length > 0 ? warn(ctx, near).then(() => isCounted) : isCounted
         }
         const parts = sinkTo(sink, (part: ModelPart) => {
           used.add(part)
@@ -81,9 +83,15 @@ export function budget(options: BudgetOptions): AgentHandler {
           await end()
           throw error
         }
-        if (!(await end())) throw unpriced(lastModel)
+        const isCounted = end()
+        if (!(isPromise(isCounted) ? await isCounted : isCounted)) throw unpriced(lastModel)
       }),
   }
+}
+
+/** Says which limits a run has come near. */
+async function warn(ctx: RunContext, near: Awaitable<readonly BudgetState[]>): Promise<void> {
+  for (const state of await near) await ctx.emit('budget-warning', state)
 }
 
 /** Prices calls without counting them. */
@@ -97,8 +105,8 @@ function pricing(price: Price): AgentHandler {
   }
 }
 
-function rootOf({ runId }: RunContext): { readonly runId: string; readonly counters: CounterStore } {
-  return { runId, counters: runCounters() }
+function rootOf({ runId }: RunContext): { readonly runId: string; readonly counters: Counters } {
+  return { runId, counters: new RunCounters() }
 }
 
 /** Contract: undefined if each run counts for itself. */
