@@ -40,9 +40,9 @@ function usesModel({ code }: Block, beside: readonly Block[]): boolean {
   return beside.some((block) => block.file !== undefined && others.includes(block.file) && usesModel(block, beside))
 }
 
-/** A server continues when a run fails; another test below checks what its clients see. */
+/** A server or a worker continues when a run fails; another test below checks what its clients see. */
 function isExempt({ code }: Block): boolean {
-  return code.includes('agUiServer(') || code.includes('mcpHttpServer(')
+  return ['agUiServer(', 'mcpHttpServer(', 'restateWorker('].some((call) => code.includes(call))
 }
 
 /** Writes the files of a page into a folder, with their packages, as an install would. */

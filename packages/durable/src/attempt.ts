@@ -164,8 +164,14 @@ export class Attempt {
       (reason: unknown) => KernelError.from(reason),
     )
     // A run that broke off is still in its thread; one that was refused may be accepted later.
-    if (attempt.opened || error.retryable) throw error
+    if (attempt.opened || error.retryable || (await this.#wasOpened())) throw error
     await this.#log?.close([{ type: '~refused', error: error.toJSON() }])
+  }
+
+  /** Whether the attempt before has opened the thread just before this one took its lease. */
+  async #wasOpened(): Promise<boolean> {
+    const { ref, runId } = this.#order
+    return (await this.#parts.store.threads.get(ref))?.unfinished === runId
   }
 
   #start(runner: Runner): Run {

@@ -16,6 +16,7 @@ export class MemoryEngine implements Engine {
   readonly #parts: Parameters<DurableWorker['carryOut']>[0]
   readonly #giveUps: readonly GiveUp[]
   #given = 0
+  #current: AbortController | undefined
   /** How many entries there are when the worker stops, and another one comes. */
   #handOverAt: number | undefined
 
@@ -41,10 +42,16 @@ export class MemoryEngine implements Engine {
     return false
   }
 
+  /** Gives up the attempt that is under way. */
+  giveUp(): void {
+    this.#current?.abort()
+  }
+
   async #carry(order: RunOrder): Promise<void> {
     for (let done = false; !done; ) {
       this.attempts++
       const gone = new AbortController()
+      this.#current = gone
       const given = new Promise<false>((resolve) => gone.signal.addEventListener('abort', () => resolve(false)))
       const engine: EngineAttempt = { once: this.#once(gone), gone: gone.signal }
       const carried = this.worker.carryOut(this.#parts, order, engine, () => undefined)

@@ -1,7 +1,7 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { remoteRunner } from '@troupe/durable'
 import { runner } from '@troupe/flow'
-import { type Callback, type ChatModel, defineTool } from '@troupe/kernel'
+import { type Callback, type ChatModel, defineTool, type ModelPart } from '@troupe/kernel'
 import { nextMacrotask, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
@@ -69,4 +69,45 @@ describe('an attempt that was replaced', () => {
     )
     expect(results).toEqual(['quick', 'second'])
   })
+
+  it('may open the thread just before the next one takes its lease, and the run goes on', async () => {
+    const store = memoryStore()
+    const agent = chatModelAgent({ name: 'assistant', model: { ...model, stream: saysHello } })
+    const opening = Promise.withResolvers<void>()
+    const opened = Promise.withResolvers<void>()
+    let [commits, gets] = [0, 0]
+    const threads: typeof store.threads = {
+      ...store.threads,
+      async commit(ref, commit, token) {
+        if (commits++ > 0) return store.threads.commit(ref, commit, token)
+        // The first attempt is replaced as it opens the thread; its write arrives late.
+        engine.giveUp()
+        await opening.promise
+        const thread = await store.threads.commit(ref, commit, token)
+        opened.resolve()
+        return thread
+      },
+      async get(ref) {
+        const thread = await store.threads.get(ref)
+        if (commits === 1 && gets++ === 0) {
+          opening.resolve()
+          await opened.promise
+        }
+        return thread
+      },
+    }
+    const watched = { ...store, threads }
+    const engine = new MemoryEngine(watched, (host) => runner({ agent, ...host }))
+    const parts = { agent, name: 'assistant', store, engine, clock: systemClock, shared: [], submitMs: 1_000 }
+    const ref = thread()
+    const run = read(remoteRunner(parts).run('Hi.', { session: ref, runId: 'late' }), ref, 'late')
+    expect(await run.ended).toMatchObject({ outcome: 'complete', text: 'Hello.' })
+    expect(await faultsOf(store, ref, 'late', run.events)).toEqual([])
+    expect([engine.attempts, gets > 0]).toEqual([3, true])
+  })
 })
+
+async function* saysHello(): AsyncGenerator<ModelPart, void> {
+  yield { type: 'text-delta', delta: 'Hello.' }
+  yield { type: 'finish', reason: 'stop', usage }
+}
