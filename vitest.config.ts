@@ -13,13 +13,22 @@ export default defineConfig({
         test: {
           name: 'unit',
           maxWorkers,
-          // Files share what they import, which is half of the time; no test mocks a module or leaves a global behind.
+          // The files of a worker share what they import, which is half of the time; no test mocks a module, and fixtures have no hooks.
           isolate: false,
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+          include: ['packages/*/src/**/*.test.ts'],
+        },
+      },
+      {
+        test: {
+          // Tests of several packages, the apps and the pages.
+          name: 'together',
+          maxWorkers,
           // Many tests start processes, and a busy machine is no fault.
           testTimeout: 20_000,
           hookTimeout: 30_000,
           include: [
-            'packages/*/src/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
             'apps/*/page/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',

@@ -6,21 +6,8 @@ import { join } from 'node:path'
 import type { AgUiEvent } from '@troupe/ag-ui'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { ANN } from './killable.fixture.ts'
-
-const children: ChildProcess[] = []
-const folders: string[] = []
-
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    child.kill('SIGCONT')
-    child.disconnect()
-    await once(child, 'exit')
-  }
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-})
 
 /** Servers on one SQLite file, of which one after the other is killed. */
 export interface Servers {
@@ -39,10 +26,19 @@ export interface Servers {
   start(): Promise<{ readonly next: ChildProcess; readonly address: string }>
 }
 
-/** Starts a server, and makes the ways to end it; the first one kills itself before it records the end of the run `unrecorded`. */
+/** Starts a server, and makes the ways to end it; the first one kills itself before it records the end of the run `unrecorded`. Contract: what is left ends with the test. */
 export async function servers(unrecorded = ''): Promise<Servers> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-killed-'))
-  folders.push(folder)
+  const children: ChildProcess[] = []
+  onTestFinished(async () => {
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGCONT')
+      child.disconnect()
+      await once(child, 'exit')
+    }
+    rmSync(folder, { recursive: true })
+  })
   const [path, notes] = [join(folder, 'chat.db'), join(folder, 'notes.txt')]
   let url = ''
   let child: ChildProcess | undefined
