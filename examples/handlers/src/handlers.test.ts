@@ -41,7 +41,7 @@ describe('the new API', () => {
     expect(text).toBe('The answer.')
     expect(model.requests).toMatchObject([
       {
-        instruction: 'You help.\n\nBe concise.\nCurrent time: 2026-01-02T00:00:00.000Z',
+        instruction: 'You help.\n\nBe concise.\nThe user is standalone.',
         messages: [{ id: 'u1' }],
         tools: [{ name: 'final_answer' }, { name: 'my_tool' }],
       },

@@ -22,7 +22,7 @@ export function newAgent(model: ChatModel, tools: readonly Tool[], myTool: Tool,
       withInstruction('Be concise.'),
       withTools(myTool),
       withBeforeAgent((ctx, config) => {
-        config.instruction += `\nCurrent time: ${new Date(ctx.clock.now()).toISOString()}`
+        config.instruction += `\nThe user is ${ctx.session.user}.`
         config.tools = config.tools
           .filter(({ tool }) => tool.name !== 'dangerous_tool')
           .map((meta) => (meta.tool.name === 'final_answer' ? { ...meta, returnDirectly: true } : meta))
