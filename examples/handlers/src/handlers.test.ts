@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { chatModelAgent } from '@troupe/chat-model'
 import { defineTool, type Message, type Tool } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
-import { fakeClock, scriptedModel, testHandler } from '@troupe/testkit'
+import { scriptedModel, testHandler } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { CachingHandler } from './caching-handler.ts'
 import { newAgent } from './new-api.ts'
@@ -36,8 +36,7 @@ describe('the new API', () => {
     const model = scriptedModel([{ toolCalls: [{ id: 'c1', name: 'final_answer' }] }])
     const tools = [tool('dangerous_tool'), tool('final_answer', () => 'The answer.')]
     const agent = newAgent(model, tools, tool('my_tool'), (line) => void log.push(line))
-    const clock = fakeClock(Date.UTC(2026, 0, 2))
-    const { text } = await startRun(agent, { messages: [noise, hello] }, { clock })
+    const { text } = await startRun(agent, { messages: [noise, hello] })
     expect(text).toBe('The answer.')
     expect(model.requests).toMatchObject([
       {
