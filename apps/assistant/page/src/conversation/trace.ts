@@ -92,7 +92,7 @@ export class Trace {
         close(run, toolCallId, now, event.metadata?.error ? 'failed' : 'done')
         break
       case EventType.CUSTOM:
-        if (event.name === 'trace') run.traceId = traceIdOf(event)
+        if (event.name === 'trace') run.traceId = traceIdOf(event) ?? run.traceId
         else addNote(run, depth, event, now)
         break
       case EventType.RUN_FINISHED:
