@@ -25,8 +25,8 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
     // The context of a run on a thread: the journal of its store is watched, and one that is not stored by step gets one.
     pathOf('../../packages/flow/src/runner/thread-work.ts'),
     {
-      found: '? ctx : ctx.with(JOURNAL, journal.steps)',
-      becomes: '? journalled(ctx, false) : ctx.with(JOURNAL, watched(journal.steps, ctx.runId))',
+      found: '? ctx : ctx.with(JOURNAL, wrap(journal.steps))',
+      becomes: '? journalled(ctx, false) : ctx.with(JOURNAL, watched(wrap(journal.steps), ctx.runId))',
       uses: 'journalled, watched',
     },
   ],
