@@ -104,7 +104,7 @@ it('notices a record that is not JSON, and gives its JSON', async () => {
 
 it.each([
   ['kernel/src/run/start-run.ts', 'rootContext(core', 'journalled(rootContext(core'],
-  ['flow/src/runner/thread-work.ts', 'journal.steps', 'watched(journal.steps'],
+  ['flow/src/runner/thread-work.ts', 'journal.steps', 'watched(wrap(journal.steps)'],
 ])('fails if %s does not give a run its context where the plugin looks for it', async (path, found, becomes) => {
   const file = new URL(`../../packages/${path}`, import.meta.url).pathname
   const code = await readFile(file, 'utf8')
