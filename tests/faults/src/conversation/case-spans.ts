@@ -31,7 +31,7 @@ export class CaseSpans {
   /** Contract: no run of this process is left. */
   close(): void {
     const { spans } = this.#tracer
-    const strange = spans.filter((span) => span.attributes['troupe.replayed'] && !rootOf(span).outer)
+    const strange = spans.filter((span) => span.attributes['troupe.replayed'] && !goesOn(span))
     const wrong = [
       ...wrongWith(spans),
       ...strange.map(({ name }) => `${name} was done before, but its run goes on from none`),
@@ -51,7 +51,6 @@ class TellingTracer extends CountingTracer {
   override startSpan(...args: Parameters<CountingTracer['startSpan']>): ReturnType<CountingTracer['startSpan']> {
     const span = super.startSpan(...args)
     const { name, attributes, spanId, parent, outer } = this.spans.at(-1) as CountedSpan
-    // A run that goes on from another one of this process is below its span.
     if (isRun(name) && (!parent || isRun(parent.name))) {
       const runId = String(attributes['troupe.run.id'])
       const threadId = String(attributes['gen_ai.conversation.id'])
@@ -70,6 +69,8 @@ function tell(file: string, line: SpanLine): void {
   appendFileSync(file, `${JSON.stringify(line)}\n`)
 }
 
-function rootOf(span: CountedSpan): CountedSpan {
-  return span.parent ? rootOf(span.parent) : span
+/** Whether a span belongs to a run that goes on: from one of another process, or below the span of one of this process. */
+function goesOn({ name, outer, parent }: CountedSpan): boolean {
+  if (isRun(name) && (outer !== undefined || (parent !== undefined && isRun(parent.name)))) return true
+  return parent !== undefined && goesOn(parent)
 }
