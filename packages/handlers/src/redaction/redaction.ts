@@ -31,6 +31,7 @@ export function redaction(options: RedactionOptions): AgentHandler {
     wrapModelCall: (ctx, request, next) =>
       filteredAnswer(
         next(ctx.with(ANSWER_NOT_KEPT, true), request),
+        request,
         () => new RedactedAnswer(redactor),
         (error) => redactedError(redactor, error),
       ),
@@ -73,6 +74,14 @@ class RedactedAnswer implements AnswerFilter {
 
   flush(kind: TextKind): string {
     return this.#texts[kind]?.flush() ?? ''
+  }
+
+  json(text: string): string {
+    return this.#redactor.answer(text)
+  }
+
+  toolName(name: string): string {
+    return this.#redactor.text(name)
   }
 
   arguments(_name: string, text: string): string {

@@ -1,5 +1,5 @@
 import type { Content, ErrorInfo, Message, Part, ToolCallResult } from '@troupe/kernel'
-import { redactedArguments, redactedJson } from './redacted-json.ts'
+import { redactedAnswer, redactedArguments, redactedJson } from './redacted-json.ts'
 import { RedactedText } from './redacted-text.ts'
 import { compileRules, type RedactionRule } from './redaction-rule.ts'
 
@@ -31,6 +31,11 @@ export class Redactor {
 
   arguments(text: string): string {
     return redactedArguments(text, this.text)
+  }
+
+  /** An answer that is JSON. */
+  answer(text: string): string {
+    return redactedAnswer(text, this.text)
   }
 
   /** Contract: several texts are read as one, because readers join them. */
