@@ -117,6 +117,20 @@ describe('a limit of tokens', () => {
   })
 })
 
+describe('a limit per run without a store', () => {
+  it('counts the agents of a run together, and each thread for itself', async () => {
+    const handler = budget({ limits: [{ per: 'run', tokens: 10 }] })
+    const agentOf = async (threadId: string, runId = 'r1') => {
+      const ctx = createRunContext({ session: { app: 'test', user: 'ann', threadId }, runId })
+      return (await handler.beforeAgent?.(ctx, {} as never)) as RunContext
+    }
+    await ask(handler, await agentOf('t1'), saying('Hi'))
+    expect(await codeOf(ask(handler, await agentOf('t1'), saying('Hi')))).toBe('BUDGET_EXCEEDED')
+    await ask(handler, await agentOf('t2'), saying('Hi'))
+    await ask(handler, await agentOf('t1', 'r2'), saying('Hi'))
+  })
+})
+
 describe('a call that broke off', () => {
   const text: ModelPart = { type: 'text-delta', delta: 'x'.repeat(400) }
 
