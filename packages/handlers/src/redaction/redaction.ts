@@ -23,10 +23,11 @@ export function redaction(options: RedactionOptions): AgentHandler {
   return {
     name: WHO,
     beforeAgent(_ctx, config) {
-      const { messages } = config.input
-      const redacted = messages.map((message) => redactor.message(message))
-      if (redacted.some((message, i) => message !== messages[i])) config.input = { messages: redacted }
+      const messages = redactor.messages(config.input.messages)
+      if (messages) config.input = { messages }
     },
+    // A handler before may have added to them, such as a summary from before this one was installed.
+    beforeModelRewriteHistory: (_ctx, messages) => redactor.messages(messages),
 
     wrapModelCall: (ctx, request, next) =>
       filteredAnswer(

@@ -53,6 +53,12 @@ export class Redactor {
     return parts.every((part, i) => part === content[i]) ? content : this.#joinedAgain(content, parts)
   }
 
+  /** Contract: undefined if nothing in them is replaced. */
+  messages(messages: readonly Message[]): readonly Message[] | undefined {
+    const redacted = messages.map((message) => this.message(message))
+    return redacted.some((message, i) => message !== messages[i]) ? redacted : undefined
+  }
+
   message(message: Message): Message {
     const known = this.#messages.get(message)
     if (known) return known
