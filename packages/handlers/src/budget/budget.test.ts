@@ -156,6 +156,20 @@ describe('a call that broke off', () => {
     await ask(handler, context(), saying('Hi'))
   })
 
+  it('has the price of the last model that answered, and before the first of a model without a name', async () => {
+    const asked: string[] = []
+    const named = (model: string) => {
+      asked.push(model)
+      return 1
+    }
+    const { handler, context } = made({ limits: [{ per: 'run', cost: 3 }], price: named })
+    const broken = answer([text], new KernelError('MODEL_FAILED', 'cut'))
+    for (const next of [broken, saying('Hi'), broken]) await codeOf(ask(handler, context(), next))
+    expect(new Set(asked)).toEqual(new Set(['', 'test:1']))
+    expect([asked[0], asked.at(-1)]).toEqual(['', 'test:1'])
+    expect(await codeOf(ask(handler, context(), saying('Hi')))).toBe('BUDGET_EXCEEDED')
+  })
+
   it('counts when its reader leaves', async () => {
     const { handler, context } = made({ limits: [{ per: 'run', tokens: 100 }] })
     for await (const part of handler.wrapModelCall?.(context(), REQUEST, answer([text, text, FINISH])) ?? []) {

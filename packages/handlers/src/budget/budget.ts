@@ -24,7 +24,7 @@ export interface BudgetOptions {
   readonly limits?: readonly BudgetLimit[]
   /** Where what was spent is counted, for all processes together. @default in this process; limits per thread and owner need a store */
   readonly store?: Pick<Store, 'counters'>
-  /** What a call costs: a function, or `genaiPrices(calcPrice)`. @default no costs */
+  /** What a call costs, whose model is `''` if none has said its name yet: a function, or `genaiPrices(calcPrice)`. @default no costs */
   readonly price?: Price
   /** The share of a limit of tokens or cost at which the event `budget-warning` comes. @default 0.8 */
   readonly warnAt?: number
