@@ -179,9 +179,11 @@ class FilteredAnswer implements Sink<ModelPart> {
   }
 }
 
+const CLOSERS: ReadonlySet<string | undefined> = new Set(['}', ']'])
+
 /** Whether nothing that follows could belong to it. */
 function isWholeJson(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false
+  if (!/^\s*[[{]/.test(text) || !CLOSERS.has(text.trimEnd().at(-1))) return false
   try {
     JSON.parse(text)
     return true
