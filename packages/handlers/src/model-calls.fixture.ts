@@ -34,8 +34,13 @@ export function saying(...pieces: readonly string[]): CallModel {
 }
 
 /** What comes out of a handler around a model call. */
-export async function ask(handler: AgentHandler, ctx: RunContext, next: CallModel): Promise<readonly ModelPart[]> {
+export async function ask(
+  handler: AgentHandler,
+  ctx: RunContext,
+  next: CallModel,
+  request: ModelRequest = REQUEST,
+): Promise<readonly ModelPart[]> {
   const parts: ModelPart[] = []
-  for await (const part of handler.wrapModelCall?.(ctx, REQUEST, next) ?? next(ctx, REQUEST)) parts.push(part)
+  for await (const part of handler.wrapModelCall?.(ctx, request, next) ?? next(ctx, request)) parts.push(part)
   return parts
 }

@@ -117,6 +117,20 @@ describe('a limit of tokens', () => {
   })
 })
 
+describe('a limit per run without a store', () => {
+  it('counts the agents of a run together, and each thread for itself', async () => {
+    const handler = budget({ limits: [{ per: 'run', tokens: 10 }] })
+    const agentOf = async (threadId: string, runId = 'r1') => {
+      const ctx = createRunContext({ session: { app: 'test', user: 'ann', threadId }, runId })
+      return (await handler.beforeAgent?.(ctx, {} as never)) as RunContext
+    }
+    await ask(handler, await agentOf('t1'), saying('Hi'))
+    expect(await codeOf(ask(handler, await agentOf('t1'), saying('Hi')))).toBe('BUDGET_EXCEEDED')
+    await ask(handler, await agentOf('t2'), saying('Hi'))
+    await ask(handler, await agentOf('t1', 'r2'), saying('Hi'))
+  })
+})
+
 describe('a call that broke off', () => {
   const text: ModelPart = { type: 'text-delta', delta: 'x'.repeat(400) }
 
@@ -140,6 +154,20 @@ describe('a call that broke off', () => {
       'MODEL_FAILED',
     )
     await ask(handler, context(), saying('Hi'))
+  })
+
+  it('has the price of the last model that answered, and before the first of a model without a name', async () => {
+    const asked: string[] = []
+    const named = (model: string) => {
+      asked.push(model)
+      return 1
+    }
+    const { handler, context } = made({ limits: [{ per: 'run', cost: 3 }], price: named })
+    const broken = answer([text], new KernelError('MODEL_FAILED', 'cut'))
+    for (const next of [broken, saying('Hi'), broken]) await codeOf(ask(handler, context(), next))
+    expect(new Set(asked)).toEqual(new Set(['', 'test:1']))
+    expect([asked[0], asked.at(-1)]).toEqual(['', 'test:1'])
+    expect(await codeOf(ask(handler, context(), saying('Hi')))).toBe('BUDGET_EXCEEDED')
   })
 
   it('counts when its reader leaves', async () => {

@@ -11,6 +11,7 @@ import {
   type Usage,
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames, isPromise, mapStream, pipe, sinkTo } from '@troupe/kernel/kit'
+import { LruMap } from '../tool-cache/lru-map.ts'
 import { type BudgetLimit, type Meter, metersOf } from './budget-limit.ts'
 import { type BudgetState, CountedMeters } from './counted-meters.ts'
 import type { Price } from './price.ts'
@@ -23,13 +24,16 @@ export interface BudgetOptions {
   readonly limits?: readonly BudgetLimit[]
   /** Where what was spent is counted, for all processes together. @default in this process; limits per thread and owner need a store */
   readonly store?: Pick<Store, 'counters'>
-  /** What a call costs: a function, or `genaiPrices(calcPrice)`. @default no costs */
+  /** What a call costs, whose model is `''` if none has said its name yet: a function, or `genaiPrices(calcPrice)`. @default no costs */
   readonly price?: Price
   /** The share of a limit of tokens or cost at which the event `budget-warning` comes. @default 0.8 */
   readonly warnAt?: number
 }
 
 const WHO = 'budget'
+
+/** How many runs a process remembers that have no store. */
+const REMEMBERED_RUNS = 10_000
 
 /** The whole run, for the runs nested in it. */
 const ROOT = contextKey<{ readonly runId: string; readonly counters: Counters }>('budget.root')
@@ -50,6 +54,7 @@ export function budget(options: BudgetOptions): AgentHandler {
   checkOption(!hasCost || price !== undefined, WHO, 'a limit of cost needs a price', undefined)
   const counters = countersOf(meters, store)
   if (meters.length === 0) return pricing(price as Price)
+  const rootOf = rootsOf()
   /** For calls that broke off before their model had said its name. */
   let lastModel = ''
 
@@ -105,8 +110,15 @@ function pricing(price: Price): AgentHandler {
   }
 }
 
-function rootOf({ runId }: RunContext): { readonly runId: string; readonly counters: Counters } {
-  return { runId, counters: new RunCounters() }
+/** The counters of each run, which its agents share: those of a workflow begin one after the other. */
+function rootsOf(): (ctx: RunContext) => { readonly runId: string; readonly counters: Counters } {
+  const runs = new LruMap<Counters>(REMEMBERED_RUNS)
+  return ({ runId, session: { app, user, threadId } }) => {
+    const key = JSON.stringify([app, user, threadId, runId])
+    const counters = runs.get(key) ?? new RunCounters()
+    runs.set(key, counters)
+    return { runId, counters }
+  }
 }
 
 /** Contract: undefined if each run counts for itself. */

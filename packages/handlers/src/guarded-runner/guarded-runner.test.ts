@@ -138,3 +138,44 @@ it.each<[string, unknown]>([
 ])('refuses options: %s', (message, given) => {
   expect(() => guardedRunner(given as GuardedRunnerOptions)).toThrow(message)
 })
+
+it('has every member of the runner, and passes on what it is asked', async () => {
+  const lost = { ref: session, runId: 'r', unfinishedSince: 0 } as never
+  const asked: Record<string, readonly unknown[]> = {}
+  const noted =
+    <T>(name: string, value: T) =>
+    (...args: readonly unknown[]): T => {
+      asked[name] = args
+      return value
+    }
+  const run = startRun(agent, 'Hi')
+  const whole: Required<Runner> = {
+    agent,
+    run: noted('run', run),
+    resume: noted('resume', run),
+    continue: noted('continue', run),
+    lost: noted('lost', Promise.resolve([lost])),
+    progress: noted('progress', Promise.resolve(7)),
+    fork: noted('fork', Promise.resolve(session)),
+    cancel: noted('cancel', Promise.resolve(true)),
+  }
+  const chat = guardedRunner({ runner: whole, rules: [EMAIL] })
+  expect(Object.keys(chat).sort()).toEqual(Object.keys(whole).sort())
+  expect(await chat.progress?.(session, 'r')).toBe(7)
+  expect(await chat.lost?.({ limit: 1 })).toEqual([lost])
+  expect(await chat.fork?.(session, { messageId: 'm' } as never)).toBe(session)
+  expect(await chat.cancel(session, { mode: 'soft' } as never)).toBe(true)
+  expect(chat.continue?.(session, { runId: 'r' })).toBe(run)
+  expect(asked).toEqual({
+    progress: [session, 'r'],
+    lost: [{ limit: 1 }],
+    fork: [session, { messageId: 'm' }],
+    cancel: [session, { mode: 'soft' }],
+    continue: [session, { runId: 'r' }],
+  })
+  const bare = guardedRunner({
+    runner: { agent, run: whole.run, resume: whole.resume, cancel: whole.cancel },
+    rules: [EMAIL],
+  })
+  expect(Object.keys(bare).sort()).toEqual(['agent', 'cancel', 'resume', 'run'])
+})

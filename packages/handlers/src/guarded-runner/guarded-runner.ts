@@ -109,6 +109,7 @@ export function guardedRunner<Output>(options: GuardedRunnerOptions<Output>): Ru
       continue: (session: ThreadRef, request) => runner.continue?.(session, request) as Run<Output>,
     }),
     ...(runner.lost && { lost: async (query) => (await runner.lost?.(query)) ?? [] }),
+    ...(runner.progress && { progress: async (session, runId) => runner.progress?.(session, runId) }),
     ...(runner.fork && { fork: async (session, request) => (await runner.fork?.(session, request)) ?? session }),
   } satisfies Runner<Output>
 }

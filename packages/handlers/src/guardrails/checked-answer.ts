@@ -1,6 +1,7 @@
 import type { Awaitable, RunContext } from '@troupe/kernel'
 import { isPromise } from '@troupe/kernel/kit'
 import type { AnswerFilter, TextKind } from '../answer/filtered-answer.ts'
+import { plainJson } from '../answer/plain-json.ts'
 import { sentenceEnd } from './sentence-end.ts'
 import { applied, type Check, type CheckedText } from './verdict.ts'
 
@@ -31,9 +32,20 @@ export class CheckedAnswer implements AnswerFilter {
     return this.#last(kind, '')
   }
 
+  json(text: string): Awaitable<string> {
+    return this.#checked('text', text, plainJson(text))
+  }
+
+  toolName(name: string): Awaitable<string> {
+    return this.#asked(name, name, name, 'the name of a tool')
+  }
+
   arguments(name: string, text: string): Awaitable<string> {
-    const verdict = this.#check(text, this.#about('arguments', '', name))
-    const what = `the arguments of ${name}`
+    return this.#asked(text, plainJson(text), name, `the arguments of ${name}`)
+  }
+
+  #asked(text: string, read: string, name: string, what: string): Awaitable<string> {
+    const verdict = this.#check(read, this.#about('arguments', '', name))
     return isPromise(verdict) ? verdict.then((one) => applied(one, text, what)) : applied(verdict, text, what)
   }
 
@@ -57,8 +69,9 @@ export class CheckedAnswer implements AnswerFilter {
     return isPromise(checked) ? checked.then((text) => shown + text) : shown + checked
   }
 
-  #checked(kind: TextKind, text: string): Awaitable<string> {
-    const verdict = this.#check(text, this.#about(kind, this.#shown[kind]))
+  /** Contract: `read` is the text as the check reads it. */
+  #checked(kind: TextKind, text: string, read = text): Awaitable<string> {
+    const verdict = this.#check(read, this.#about(kind, this.#shown[kind]))
     const show = (passed: string) => {
       this.#shown[kind] += passed
       return passed

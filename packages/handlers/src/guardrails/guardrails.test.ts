@@ -2,7 +2,7 @@ import { KernelError, type ModelPart, type Part, stream, type ToolCallResult } f
 import { testHandler } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { callOf, contextOf, wrapped } from '../handlers.fixture.ts'
-import { answer, ask, FINISH, saying } from '../model-calls.fixture.ts'
+import { answer, ask, FINISH, REQUEST, saying } from '../model-calls.fixture.ts'
 import { type GuardrailsOptions, guardrails } from './guardrails.ts'
 import type { Check } from './verdict.ts'
 
@@ -68,7 +68,7 @@ describe('an answer', () => {
     expect(seen).toEqual(['One. Two.'])
   })
 
-  it('has its reasoning and the arguments of its calls checked too', async () => {
+  it('has its reasoning, the arguments of its calls and a tool name that it made up checked too', async () => {
     const seen: string[] = []
     const output: Check = (one, { kind, tool = '' }) => void seen.push(`${kind} ${tool} ${one}`)
     const parts: readonly ModelPart[] = [
@@ -82,7 +82,7 @@ describe('an answer', () => {
       FINISH,
     ]
     const out = await ask(guardrails({ output }), contextOf(), answer(parts))
-    expect(seen).toEqual(['reasoning  Hm', 'text  Let me see', 'arguments look {"q":"sea"}'])
+    expect(seen).toEqual(['reasoning  Hm', 'text  Let me see', 'arguments look look', 'arguments look {"q":"sea"}'])
     expect(out.map((part) => ('delta' in part ? `${part.type} ${part.delta}` : part.type))).toEqual([
       'reasoning-delta Hm',
       'text-delta Let me see',
@@ -91,6 +91,38 @@ describe('an answer', () => {
       'tool-call-end',
       'finish',
     ])
+  })
+
+  it.each(['text', 'arguments'] as const)(
+    'that writes signs of its %s as escapes of JSON is checked as it is read',
+    async (kind) => {
+      const delta = '{"a":"r\\u0075de"}'
+      const callId = 'c'
+      const parts: readonly ModelPart[] =
+        kind === 'text'
+          ? text('{"a":"r\\u00', '75de"}')
+          : [
+              { type: 'tool-call-start', callId, name: 'look' },
+              { type: 'tool-call-delta', callId, delta },
+              { type: 'tool-call-end', callId },
+              FINISH,
+            ]
+      const request = { ...REQUEST, options: { responseSchema: { type: 'object' } } }
+      const asked = (output: Check) => ask(guardrails({ output }), contextOf(), answer(parts), request)
+      await expect(asked(noRude)).rejects.toMatchObject({ code: 'GUARDRAIL_REFUSED' })
+      const deltas = (await asked(pass)).flatMap((part) => ('delta' in part ? [part.delta] : []))
+      expect(deltas).toEqual([delta])
+    },
+  )
+
+  it('refuses the name of a tool without showing it', async () => {
+    const parts: readonly ModelPart[] = [{ type: 'tool-call-start', callId: 'c', name: 'rude' }, FINISH]
+    const refused = ask(
+      guardrails({ output: (text) => (text === 'rude' ? { refuse: 'no' } : undefined) }),
+      contextOf(),
+      answer(parts),
+    )
+    await expect(refused).rejects.toMatchObject({ message: 'guardrails: the name of a tool was refused, no' })
   })
 
   it('begins anew with another attempt', async () => {

@@ -47,6 +47,7 @@ function answers(check: Check, whole: boolean): Pick<AgentHandler, 'wrapModelCal
     wrapModelCall: (ctx, request, next) =>
       filteredAnswer(
         next(ctx.with(ANSWER_NOT_KEPT, true), request),
+        request,
         () => new CheckedAnswer(ctx, check, whole),
       ) satisfies AsyncIterable<ModelPart>,
   }

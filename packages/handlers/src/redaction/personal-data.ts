@@ -14,7 +14,7 @@ export const EMAIL: RedactionRule = {
   oneWord: true,
 }
 
-/** Numbers of payment cards: 13 to 19 digits, in groups or not, whose check digit is right. */
+/** Numbers of payment cards: 13 to 19 digits, in groups or not, that begin with 2 to 9 and whose check digit is right. Contract: a time in milliseconds is none before 2033. */
 export const CARD: RedactionRule = {
   name: 'card',
   match: (text, from) => findNumber(text, from, CARD_SHAPE),
@@ -51,7 +51,7 @@ interface Shape {
   isRight(signs: string): boolean
 }
 
-const CARD_SHAPE: Shape = { sign: /^\d$/, least: 13, most: 19, separators: ' -', isRight: hasLuhnDigit }
+const CARD_SHAPE: Shape = { sign: /^\d$/, least: 13, most: 19, separators: ' -', isRight: isCard }
 const IBAN_SHAPE: Shape = { sign: /^[A-Z\d]$/, least: 15, most: 34, separators: ' ', isRight: isIban }
 
 /** Finds the longest number that begins first. */
@@ -79,6 +79,11 @@ function endsOf(text: string, start: number, { most, separators }: Shape, isSign
     ends.push(at + 1)
   }
   return ends
+}
+
+/** Whether it is a number of a card; those that begin with 0 or 1 are of airlines and others. */
+function isCard(digits: string): boolean {
+  return digits[0] !== undefined && digits[0] > '1' && hasLuhnDigit(digits)
 }
 
 /** Whether the last digit is the check digit of the others (ISO/IEC 7812). */

@@ -119,6 +119,7 @@ describe('personal data', () => {
     ['DE89 3704 0044 0532 0130 00', '[iban]'],
     ['to GB29NWBK60161331926819 now', 'to [iban] now'],
     ['DE88 3704 0044 0532 0130 00', 'DE88 3704 0044 0532 0130 00'],
+    ['since 1795129922575', 'since 1795129922575'],
   ])('%s', (text, expected) => {
     expect(redacted([text], [EMAIL, CARD, IBAN]).text).toBe(expected)
     expect(redacted([...text], [EMAIL, CARD, IBAN]).text).toBe(expected)
@@ -128,6 +129,22 @@ describe('personal data', () => {
     for (const text of ['a@'.repeat(50_000), '1 '.repeat(50_000), 'A'.repeat(100_000), 'a'.repeat(100_000)]) {
       expect(redacted([text], [EMAIL, CARD, IBAN]).text).toBe(text)
     }
+  })
+})
+
+describe('a long text', () => {
+  /** As long as the longest message that an AG-UI server takes. */
+  const LENGTH = 1_048_576
+  const repeated = (word: string) => word.repeat(Math.ceil(LENGTH / word.length))
+
+  test.each<[string, string, readonly RedactionRule[], string]>([
+    ['many matches', 'a@b.co ', [EMAIL], '[email] '],
+    ['many matches of several rules', 'a@b.co Bluebird ', [EMAIL, { name: 's', match: 'Bluebird' }], '[email] [s] '],
+    ['many matches of a text beside one that is absent', 'B ', [{ name: 's', match: ['AbsentWord', 'B'] }], '[s] '],
+  ])('with %s takes linear time', (_, word, rules, expected) => {
+    const text = repeated(word)
+    const shown = redacted([text], rules).text
+    expect(shown === expected.repeat(text.length / word.length)).toBe(true)
   })
 })
 

@@ -48,42 +48,29 @@ export class RedactedText {
   /** Searches what can be decided and gives where that ends. Contract: `final` treats the end so far as the end of the text. */
   #search(final: boolean): number {
     const raw = this.#raw
+    const found: Match[] = []
     let decided = raw.length
     for (const [i, rule] of this.#rules.entries()) {
       const end = final ? raw.length : decidedBy(raw, rule)
-      this.#searchFor(rule, i, end)
+      this.#searchFor(rule, i, end, found)
       // What goes on may make a match of what was given in the end.
       if (!final) this.#from[i] = Math.max(this.#from[i] as number, end)
       decided = Math.min(decided, end)
     }
+    if (found.length > 0) this.#matches = merged([...this.#matches, ...found])
     return decided
   }
 
-  /** Finds the matches of a rule that begin before `end`. */
-  #searchFor({ find, replace }: CompiledRule, i: number, end: number): void {
+  /** Finds the matches of a rule that begin before `end`, and that are not given as a whole. */
+  #searchFor({ find, replace }: CompiledRule, i: number, end: number, all: Match[]): void {
     for (let from = this.#from[i] as number; from < end; ) {
       const found = find(this.#raw, from)
       if (!found || found.start >= end) return
-      if (found.end > found.start) this.#add({ start: found.start, end: found.end, rule: i, replace })
+      const isNew = found.end > found.start && found.end > this.#given
+      if (isNew) all.push({ start: found.start, end: found.end, rule: i, replace })
       from = Math.max(found.end, found.start + 1, from + 1)
       this.#from[i] = from
     }
-  }
-
-  /** Adds a match, and makes one of those that overlap. */
-  #add(match: Match): void {
-    if (match.end <= this.#given) return
-    const matches = this.#matches
-    let at = matches.length
-    while (at > 0 && isBefore(match, matches[at - 1] as Match)) at--
-    matches.splice(at, 0, match)
-    const merged: Match[] = []
-    for (const one of matches) {
-      const last = merged.at(-1)
-      if (last && one.start < last.end) last.end = Math.max(last.end, one.end)
-      else merged.push(one)
-    }
-    this.#matches = merged
   }
 
   #give(decided: number): string {
@@ -120,8 +107,15 @@ export class RedactedText {
   }
 }
 
-function isBefore(a: Match, b: Match): boolean {
-  return a.start < b.start || (a.start === b.start && a.rule < b.rule)
+/** Matches in order, with one in place of those that overlap. */
+function merged(matches: Match[]): Match[] {
+  const apart: Match[] = []
+  for (const one of matches.sort((a, b) => a.start - b.start || a.rule - b.rule)) {
+    const last = apart.at(-1)
+    if (last && one.start < last.end) last.end = Math.max(last.end, one.end)
+    else apart.push(one)
+  }
+  return apart
 }
 
 /** Where what can be decided ends: every match that begins before is there as a whole, with what the expression looks at. */

@@ -67,13 +67,21 @@ function textsOf(who: string, match: string | readonly string[]): readonly strin
   return (texts as readonly string[]).toSorted((a, b) => b.length - a.length)
 }
 
+/** Contract: stops at the first match, so that a text which is absent is not looked for again after each match of another one. */
 function findText(texts: readonly string[]): FindMatch {
-  return (text, from) => {
-    let first: { start: number; end: number } | undefined
-    for (const one of texts) {
-      const start = text.indexOf(one, from)
-      if (start >= 0 && (!first || start < first.start)) first = { start, end: start + one.length }
+  const [only] = texts
+  if (texts.length === 1 && only !== undefined) {
+    return (text, from) => {
+      const start = text.indexOf(only, from)
+      return start < 0 ? undefined : { start, end: start + only.length }
     }
-    return first
+  }
+  const byFirst = Map.groupBy(texts, (one) => one.charCodeAt(0))
+  return (text, from) => {
+    for (let start = from; start < text.length; start++) {
+      const found = byFirst.get(text.charCodeAt(start))?.find((one) => text.startsWith(one, start))
+      if (found !== undefined) return { start, end: start + found.length }
+    }
+    return undefined
   }
 }

@@ -3,7 +3,7 @@ import { testHandler } from '@troupe/testkit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, callOf, contextOf, user, wrapped } from '../handlers.fixture.ts'
-import { answer, ask, FINISH } from '../model-calls.fixture.ts'
+import { answer, ask, FINISH, REQUEST } from '../model-calls.fixture.ts'
 import { EMAIL } from './personal-data.ts'
 import { type RedactionOptions, redaction } from './redaction.ts'
 
@@ -86,6 +86,56 @@ describe('an answer', () => {
     })
     const other = new KernelError('MODEL_FAILED', 'busy')
     await expect(ask(handler, contextOf(), answer([], other))).rejects.toBe(other)
+  })
+})
+
+describe('an answer that is JSON by the request', () => {
+  const request = { ...REQUEST, options: { responseSchema: { type: 'object' } } }
+  const shown = async (...parts: readonly ModelPart[]) => ask(handler, contextOf(), answer([...parts, FINISH]), request)
+  const said = (delta: string) => ({ type: 'text-delta', delta }) as const
+  const end = { type: 'part-end' } as const
+
+  it.each([
+    ['{"to":"ann\\u0040example.com"}', '{"to":"[email]"}'],
+    ['{"to":"ann\\u0040example.com","to":""}', '{"to":"[email]","to":""}'],
+    ['{"to":"Blue \\"bird\\""}', '{"to":"[codename]"}'],
+    ['```json\n{"to":"Blue \\u0022bird\\u0022"}\n```', '```json\n{"to":"[codename]"}\n```'],
+    ['{"to":"ann\\u0040example.com', '{"to":"[email]'],
+    ['{"to" : "\\u0062ob"}', '{"to" : "\\u0062ob"}'],
+  ])('has matches replaced in what it means: %s', async (text, expected) => {
+    expect(read(await shown(...[...text].map(said))).text).toBe(expected)
+    expect(read(await shown(...[...text].flatMap((sign) => [said(sign), end]))).text).toBe(expected)
+  })
+
+  it('is shown with the end of its part, which has what the vendor needs back', async () => {
+    const parts = await shown(said('{"a":'), said('1}'), end)
+    expect(parts).toEqual([said('{"a":1}'), end, FINISH])
+  })
+
+  it('is shown before a call, and begins anew with another attempt', async () => {
+    const types = (await shown(said('Let me look.'), ...call('{}'))).map(({ type }) => type)
+    expect(types).toEqual(['text-delta', 'tool-call-start', 'tool-call-delta', 'tool-call-end', 'finish'])
+    expect(read(await shown(said('{"a":'), { type: 'restart' }, said('{"b":1}'))).text).toBe('{"b":1}')
+  })
+})
+
+describe('the name of a tool', () => {
+  const named = async (name: string, offered: readonly string[]) => {
+    const tools = offered.map((tool) => ({ name: tool, description: '', parameters: {} }))
+    const parts = await ask(handler, contextOf(), answer([{ type: 'tool-call-start', callId: 'c', name }, FINISH]), {
+      ...REQUEST,
+      tools,
+    })
+    return parts.flatMap((part) => (part.type === 'tool-call-start' ? part.name : []))
+  }
+
+  it('that the model made up has matches replaced, in signs that vendors accept', async () => {
+    expect(await named('ann@example.com', ['look'])).toEqual(['_email_'])
+    expect(await named('search', ['look'])).toEqual(['search'])
+  })
+
+  it('that the request offers stays', async () => {
+    expect(await named('ann@example.com', ['ann@example.com'])).toEqual(['ann@example.com'])
   })
 })
 

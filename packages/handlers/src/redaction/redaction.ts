@@ -23,14 +23,16 @@ export function redaction(options: RedactionOptions): AgentHandler {
   return {
     name: WHO,
     beforeAgent(_ctx, config) {
-      const { messages } = config.input
-      const redacted = messages.map((message) => redactor.message(message))
-      if (redacted.some((message, i) => message !== messages[i])) config.input = { messages: redacted }
+      const messages = redactor.messages(config.input.messages)
+      if (messages) config.input = { messages }
     },
+    // A handler before may have added to them, such as a summary from before this one was installed.
+    beforeModelRewriteHistory: (_ctx, messages) => redactor.messages(messages),
 
     wrapModelCall: (ctx, request, next) =>
       filteredAnswer(
         next(ctx.with(ANSWER_NOT_KEPT, true), request),
+        request,
         () => new RedactedAnswer(redactor),
         (error) => redactedError(redactor, error),
       ),
@@ -73,6 +75,14 @@ class RedactedAnswer implements AnswerFilter {
 
   flush(kind: TextKind): string {
     return this.#texts[kind]?.flush() ?? ''
+  }
+
+  json(text: string): string {
+    return this.#redactor.answer(text)
+  }
+
+  toolName(name: string): string {
+    return this.#redactor.text(name)
   }
 
   arguments(_name: string, text: string): string {

@@ -1,5 +1,5 @@
 import type { Content, ErrorInfo, Message, Part, ToolCallResult } from '@troupe/kernel'
-import { redactedArguments, redactedJson } from './redacted-json.ts'
+import { redactedAnswer, redactedArguments, redactedJson } from './redacted-json.ts'
 import { RedactedText } from './redacted-text.ts'
 import { compileRules, type RedactionRule } from './redaction-rule.ts'
 
@@ -33,6 +33,11 @@ export class Redactor {
     return redactedArguments(text, this.text)
   }
 
+  /** An answer that is JSON. */
+  answer(text: string): string {
+    return redactedAnswer(text, this.text)
+  }
+
   /** Contract: several texts are read as one, because readers join them. */
   content(content: Content): Content {
     if (typeof content === 'string') return this.text(content)
@@ -46,6 +51,12 @@ export class Redactor {
       return text === part.text ? part : { ...part, text }
     })
     return parts.every((part, i) => part === content[i]) ? content : this.#joinedAgain(content, parts)
+  }
+
+  /** Contract: undefined if nothing in them is replaced. */
+  messages(messages: readonly Message[]): readonly Message[] | undefined {
+    const redacted = messages.map((message) => this.message(message))
+    return redacted.some((message, i) => message !== messages[i]) ? redacted : undefined
   }
 
   message(message: Message): Message {

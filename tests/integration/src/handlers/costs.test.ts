@@ -1,5 +1,5 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { agentTool, runner } from '@troupe/flow'
+import { agentTool, loop, runner } from '@troupe/flow'
 import { budget } from '@troupe/handlers'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { messageLifecycle } from '@troupe/persistence'
@@ -41,6 +41,18 @@ describe.each([
     const chat = runner({ agent: office(20, counters) })
     const run = chat.query('Go.', { session: { ...session, threadId: crypto.randomUUID() } })
     await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED', details: { spent: 20 } })
+  })
+
+  test('is spent by each step of a workflow', async () => {
+    const spending = budget({ limits: [{ per: 'run', tokens: 20 }], ...(counters && { store: counters }) })
+    const model = scriptedModel([{ text: 'Again.', usage }], { repeat: true })
+    const agent = loop({
+      name: 'rounds',
+      agents: [chatModelAgent({ name: 'one', model, handlers: [spending] })],
+      maxIterations: 6,
+    })
+    await expect(Promise.resolve(runner({ agent }).query('Go.'))).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' })
+    expect(model.requests).toHaveLength(2)
   })
 
   test('is that of one run', async () => {

@@ -76,3 +76,29 @@ export function leakyAgent(text: string, places: readonly number[], handlers: re
   })
   return chatModelAgent({ name: 'guide', model, tools: [look, read], handlers })
 }
+
+/** A text as JSON may write it: with each sign as its number. */
+function escaped(text: string): string {
+  const signs = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i).toString(16).padStart(4, '0'))
+  return `"${signs.map((sign) => `\\u${sign}`).join('')}"`
+}
+
+/** An agent whose model calls a tool with this text as its name, and then gives it as structured output, in pieces. */
+export function escapingAgent(text: string, places: readonly number[], handlers: readonly AgentHandler[]): Agent {
+  const json = cut(`{"note":${escaped(text)}}`, places)
+  const model: ChatModel = {
+    name: 'escaping',
+    async *stream({ messages }) {
+      if (messages.at(-1)?.role === 'tool') {
+        for (const delta of json) yield* [{ type: 'text-delta', delta } as const, { type: 'part-end' } as const]
+      } else {
+        yield { type: 'tool-call-start', callId: 'c', name: text }
+        for (const delta of json) yield { type: 'tool-call-delta', callId: 'c', delta }
+        yield { type: 'tool-call-end', callId: 'c' }
+      }
+      yield finish
+    },
+  }
+  const output = { type: 'object', properties: { note: { type: 'string' } }, required: ['note'] } as const
+  return chatModelAgent({ name: 'guide', model, output, handlers })
+}

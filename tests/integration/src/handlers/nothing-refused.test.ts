@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { agUiHandler } from '@troupe/ag-ui'
 import { runner } from '@troupe/flow'
 import { EMAIL, guardedRunner, redactJson } from '@troupe/handlers'
-import type { Callback, KernelError } from '@troupe/kernel'
+import type { Agent, Callback, KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FORBIDDEN, guards, leakyAgent, MAIL, SECRET, TRACES } from './leaky-agent.fixture.ts'
+import { escapingAgent, FORBIDDEN, guards, leakyAgent, MAIL, SECRET, TRACES } from './leaky-agent.fixture.ts'
 import { watchedStore } from './watched-store.fixture.ts'
 
 const words = fc.constantFrom(
@@ -29,7 +29,7 @@ const places = fc.array(fc.nat(200), { maxLength: 12 })
 const RUNS = Number(process.env.RUNS ?? 500)
 
 /** Everything that readers, callbacks and the store get of one run. */
-async function everything(text: string, at: readonly number[], refuse: boolean): Promise<string> {
+async function everything(agent: Agent): Promise<string> {
   const { store, written } = watchedStore()
   const seen: unknown[] = []
   const report = () => {}
@@ -41,11 +41,16 @@ async function everything(text: string, at: readonly number[], refuse: boolean):
   }
   const watching: Callback = { name: 'watching', run: spans, agent: spans, model: spans, tool: spans }
   const callbacks = [messages, toolLifecycle({ messages }), watching]
-  const chat = runner({ agent: leakyAgent(text, at, guards(refuse)), store, callbacks, report })
+  const chat = runner({ agent, store, callbacks, report })
   const session = { app: 'test', user: 'ann', threadId: 't' }
   for await (const event of chat.query('Go.', { session }).eventsWithoutThrowing()) seen.push(event)
   await messages.flush(session)
   return `${JSON.stringify(seen)}\n${written()}`
+}
+
+/** A text with its escapes read, however often it was written as JSON. */
+function readEscapes(text: string): string {
+  return text.replaceAll(/\\+u([\da-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
 describe('nothing of what is refused or redacted', () => {
@@ -53,13 +58,25 @@ describe('nothing of what is refused or redacted', () => {
     let found = 0
     await fc.assert(
       fc.asyncProperty(texts, places, fc.boolean(), async (text, at, refuse) => {
-        const all = await everything(text, at, refuse)
+        const all = await everything(leakyAgent(text, at, guards(refuse)))
         expect(TRACES.exec(all)?.[0]).toBeUndefined()
         if (all.includes('[secret]')) found++
       }),
       { numRuns: RUNS },
     )
     expect(found).toBeGreaterThan(RUNS / 10)
+  }, 600_000)
+
+  test('is there as the name of a tool, or in structured output that writes it with escapes (property)', async () => {
+    await fc.assert(
+      fc.asyncProperty(texts, places, fc.boolean(), async (text, at, refuse) => {
+        const all = await everything(escapingAgent(text, at, guards(refuse)))
+        expect(TRACES.exec(all)?.[0]).toBeUndefined()
+        // Nor as it was written, which whoever parses it reads.
+        expect(TRACES.exec(readEscapes(all))?.[0]).toBeUndefined()
+      }),
+      { numRuns: RUNS },
+    )
   }, 600_000)
 
   test('is in the log of an AG-UI server, or anywhere in the file of its store', async () => {
