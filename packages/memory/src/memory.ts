@@ -76,9 +76,6 @@ export function memory(options: MemoryOptions): LongTermMemory {
 
   const remember = async ({ app, user }: Owner, text: string, at: number): Promise<Fact> => {
     const owner = { app, user }
-    const known = await facts.search(owner, { text, limit: limit * 4 })
-    const same = known.find((fact) => fact.text === text)
-    if (same) return same
     const found = await embedding(text)
     return facts.add(owner, { text, at, ...(found && { embedding: found }) })
   }

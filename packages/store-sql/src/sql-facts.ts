@@ -9,6 +9,7 @@ import {
   MAX_FACTS,
   nearestFacts,
   rankFacts,
+  searchTerms,
 } from '@troupe/kernel/store'
 import { fromColumn, toColumn } from './column-text.ts'
 import { sure } from './compiled.ts'
@@ -59,6 +60,27 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
     return sure([await nextPlace(tx, key)].filter((place) => place !== undefined))
   }
 
+  async function sameText(tx: Queries, owner: number, text: string): Promise<Fact | undefined> {
+    const row = await tx
+      .selectFrom('troupe_facts')
+      .select(['seq', 'text', 'at'])
+      .where('owner', '=', owner)
+      .where('text', '=', toColumn(text))
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+    return row && factOf(row)
+  }
+
+  /** Contract: in the transaction that has taken the place. */
+  async function giveBack(tx: Queries, owner: number): Promise<void> {
+    await tx
+      .updateTable('troupe_owners')
+      .set(({ eb }) => ({ fact_seq: eb('fact_seq', '-', 1) }))
+      .where('id', '=', owner)
+      .execute()
+  }
+
   async function forgetOldest(tx: Queries, owner: number): Promise<void> {
     const old = await tx
       .selectFrom('troupe_facts')
@@ -81,8 +103,13 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       const key = ownerKey(who, given)
       checkFact(who, fact)
       const { text, at, embedding } = fact
-      const seq = await write(async (tx) => {
+      return write(async (tx) => {
         const { owner, seq } = (await nextPlace(tx, key)) ?? (await firstPlace(tx, key))
+        const same = await sameText(tx, owner, text)
+        if (same) {
+          await giveBack(tx, owner)
+          return same
+        }
         const terms = factTerms(text)
         const row = { owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null }
         const { id } = await tx
@@ -92,9 +119,8 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
           .executeTakeFirstOrThrow()
         await index.add(tx, id, owner, terms)
         if (seq > MAX_FACTS) await forgetOldest(tx, owner)
-        return seq
+        return { seq, text, at }
       })
-      return { seq, text, at }
     },
 
     async list(owner, page) {
@@ -115,7 +141,7 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       const key = ownerKey(who, owner)
       checkFactSearch(who, asked)
       const { text, limit } = asked
-      const terms = [...new Set(factTerms(text))].slice(0, MAX_TERMS)
+      const terms = searchTerms(text)
       if (terms.length === 0) return query(async () => [])
       const rows = await query(async (db) => {
         const found = await ownerOf(db, key).select('o.id').executeTakeFirst()
@@ -154,9 +180,6 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
     },
   }
 }
-
-/** The most words that one search looks for. */
-const MAX_TERMS = 64
 
 function factsOf(db: Queries, key: Key) {
   return ownerOf(db, key).innerJoin('troupe_facts as f', 'f.owner', 'o.id')
