@@ -49,7 +49,7 @@ const NAMES: OptionNames<MemoryOptions> = { store: true, embed: true, limit: tru
 
 /**
  * Keeps facts about users across conversations, and recalls those that fit.
- * Contract: an owner's facts are never seen, found or changed by another one; forgotten facts are gone from the store.
+ * Contract: an owner's facts are never seen, found or changed by another one; forgotten facts are deleted from the store.
  * @example
  * const known = memory({ store })
  * chatModelAgent({ name: 'guide', model, tools: known.tools, handlers: [known.handler] })

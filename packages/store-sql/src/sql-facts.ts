@@ -5,7 +5,6 @@ import {
   checkForget,
   checkNear,
   checkPage,
-  factTerms,
   MAX_FACTS,
   nearestFacts,
   rankFacts,
@@ -24,22 +23,19 @@ type Key = ReturnType<typeof ownerKey>
 type Row = Pick<Tables['troupe_facts'], 'seq' | 'text' | 'at'>
 
 /** Facts in SQL. */
-export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore {
+export function sqlFacts({ who, engine, query, overwriting }: SqlDatabase): FactStore {
   const ownerId = ownerKeys()
   const index = factIndex(engine.flavour)
 
   /** Takes facts out, with what the index has of them. */
   async function remove(tx: Queries, owner: number, seqs: readonly number[] | 'all'): Promise<number> {
+    await index.remove(tx, owner, seqs)
     const rows = await tx
       .deleteFrom('troupe_facts')
       .where('owner', '=', owner)
       .$if(seqs !== 'all', (all) => all.where('seq', 'in', seqs === 'all' ? [] : seqs))
       .returning('id')
       .execute()
-    await index.remove(
-      tx,
-      rows.map(({ id }) => id),
-    )
     return rows.length
   }
 
@@ -103,24 +99,24 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       const key = ownerKey(who, given)
       checkFact(who, fact)
       const { text, at, embedding } = fact
-      return write(async (tx) => {
+      const add = async (tx: Queries): Promise<Fact> => {
         const { owner, seq } = (await nextPlace(tx, key)) ?? (await firstPlace(tx, key))
         const same = await sameText(tx, owner, text)
         if (same) {
           await giveBack(tx, owner)
           return same
         }
-        const terms = factTerms(text)
         const row = { owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null }
         const { id } = await tx
           .insertInto('troupe_facts')
-          .values({ ...row, ...index.columns(owner, terms) })
+          .values({ ...row, ...index.columns(owner, text) })
           .returning('id')
           .executeTakeFirstOrThrow()
-        await index.add(tx, id, owner, terms)
+        await index.add(tx, owner, { id, text })
         if (seq > MAX_FACTS) await forgetOldest(tx, owner)
         return { seq, text, at }
-      })
+      }
+      return query(() => overwriting(add))
     },
 
     async list(owner, page) {
@@ -173,9 +169,13 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       checkForget(who, seqs)
       const whole = seqs === 'all' ? seqs : seqs.filter((seq) => Number.isSafeInteger(seq))
       if (whole !== 'all' && whole.length === 0) return query(async () => 0)
-      return write(async (tx) => {
-        const owner = await ownerOf(tx, key).select('o.id').executeTakeFirst()
-        return owner ? remove(tx, owner.id, whole) : 0
+      return query(async () => {
+        const forgotten = await overwriting(async (tx) => {
+          const owner = await ownerOf(tx, key).select('o.id').executeTakeFirst()
+          return owner ? remove(tx, owner.id, whole) : 0
+        })
+        if (forgotten > 0) await engine.emptyLog?.()
+        return forgotten
       })
     },
   }

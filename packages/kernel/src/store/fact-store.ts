@@ -28,6 +28,6 @@ export interface FactStore {
   search(owner: Owner, query: { readonly text: string; readonly limit: number }): Promise<readonly Fact[]>
   /** The facts whose embeddings are nearest to this one by their angle, the nearest first. Contract: leaves out facts without an embedding, and those of another length. */
   near(owner: Owner, query: { readonly embedding: readonly number[]; readonly limit: number }): Promise<readonly Fact[]>
-  /** Forgets facts, or all with `'all'`, and returns how many were there. Contract: nothing of them stays in the store. */
+  /** Forgets facts, or all with `'all'`, and returns how many were there. Contract: no call gives them again, and the store deletes their texts, words and embeddings; when the bytes on the disk are overwritten depends on the database. */
   forget(owner: Owner, seqs: readonly number[] | 'all'): Promise<number>
 }
