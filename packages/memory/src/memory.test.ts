@@ -89,6 +89,34 @@ describe('the tools', () => {
   })
 })
 
+describe('remember', () => {
+  it('notes a text once, also twice at the same time and however many facts are like it', async () => {
+    const store = memoryStore()
+    const known = memory({ store, limit: 1 })
+    await known.remember(ANN, 'tea')
+    for (let n = 0; n < 20; n++) await known.remember(ANN, `tea ${n}`)
+    const [one, two] = await Promise.all(['tea tea tea', 'tea tea tea'].map((text) => known.remember(ANN, text)))
+    expect(one).toEqual(two)
+    expect((await known.remember(ANN, 'tea')).seq).toBe(1)
+    expect(await store.facts.list(ANN, { limit: 100 })).toHaveLength(22)
+  })
+})
+
+describe('a long message', () => {
+  it('finds what its last words are about', async () => {
+    const known = memory({ store: memoryStore() })
+    await known.remember(ANN, 'Likes green tea.')
+    const pasted = Array.from({ length: 3000 }, (_, n) => `word${n}`).join(' ')
+    expect(await shown(known, [said('1', `${pasted} Which tea does she like?`)])).toHaveLength(2)
+  })
+
+  it('of one script without spaces is read', async () => {
+    const known = memory({ store: memoryStore() })
+    await known.remember(ANN, '喜欢喝绿茶')
+    expect(await shown(known, [said('1', `${'茶叶'.repeat(100_000)}绿茶`)])).toHaveLength(2)
+  })
+})
+
 describe('embeddings', () => {
   const MEANINGS: { readonly [word: string]: readonly number[] } = { tea: [1, 0], beverage: [0.9, 0.1], car: [0, 1] }
   const embed = async (texts: readonly string[]) =>

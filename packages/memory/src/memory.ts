@@ -49,7 +49,7 @@ const NAMES: OptionNames<MemoryOptions> = { store: true, embed: true, limit: tru
 
 /**
  * Keeps facts about users across conversations, and recalls those that fit.
- * Contract: an owner's facts are never seen, found or changed by another one; forgotten facts are gone from the store.
+ * Contract: an owner's facts are never seen, found or changed by another one; forgotten facts are deleted from the store.
  * @example
  * const known = memory({ store })
  * chatModelAgent({ name: 'guide', model, tools: known.tools, handlers: [known.handler] })
@@ -76,9 +76,6 @@ export function memory(options: MemoryOptions): LongTermMemory {
 
   const remember = async ({ app, user }: Owner, text: string, at: number): Promise<Fact> => {
     const owner = { app, user }
-    const known = await facts.search(owner, { text, limit: limit * 4 })
-    const same = known.find((fact) => fact.text === text)
-    if (same) return same
     const found = await embedding(text)
     return facts.add(owner, { text, at, ...(found && { embedding: found }) })
   }

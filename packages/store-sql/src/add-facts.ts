@@ -26,7 +26,7 @@ export async function addFacts(db: Kysely<Tables>, flavour: Flavour): Promise<vo
     return
   }
   await facts.execute()
-  // Keeps no text, and removes the words of a fact from its pages when it is forgotten. The words are ASCII letters, or signs that this tokenizer takes as such.
+  // Keeps no text. Migration 15 makes it anew: with `contentless_delete` the words of a forgotten fact stay in its pages. The words are ASCII letters, or signs that this tokenizer takes as such.
   await sql`create virtual table troupe_fact_terms using fts5(terms, content='', contentless_delete=1, detail=none, tokenize='ascii')`.execute(
     db,
   )

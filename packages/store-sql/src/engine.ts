@@ -11,6 +11,10 @@ export interface Engine {
   readonly db: Kysely<Tables>
   /** The same database, where commits do not wait for the disk; absent if they never do. Contract: a commit of `db` keeps what was committed before it. */
   readonly relaxed?: Kysely<Tables>
+  /** The same database, where what a transaction deletes is overwritten; absent if the database has no such way. */
+  readonly overwriting?: Kysely<Tables>
+  /** Empties the log of writes, which still has what was overwritten. Contract: leaves it if others read for too long. */
+  readonly emptyLog?: () => Promise<void>
   readonly clock: Clock
   /** The time of the database in milliseconds, if it measures leases. */
   readonly time?: Expression<number>

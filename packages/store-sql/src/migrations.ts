@@ -2,6 +2,7 @@ import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 import { addBlobs } from './add-blobs.ts'
 import { addCounters } from './add-counters.ts'
 import { addFacts } from './add-facts.ts'
+import { plainFactTerms } from './plain-fact-terms.ts'
 import type { Flavour, Tables } from './schema.ts'
 import { OPEN_END } from './thread-path.ts'
 
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   addCounters,
   addFacts,
   addBlobs,
+  plainFactTerms,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {

@@ -20,6 +20,8 @@ export interface SqlDatabase {
   transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   /** Like `transaction`, but does not wait for the disk: a machine that breaks down may lose it. */
   relaxed<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
+  /** Like `transaction`, but overwrites what it deletes, also where rows move in the file. */
+  overwriting<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   ready(): Promise<void>
   close(): Promise<void>
 }
@@ -28,7 +30,7 @@ const ATTEMPTS = 5
 
 /** Opens the database at first use, tracks pending work, and closes when all of it is done. */
 export function openDatabase(engine: Engine): SqlDatabase {
-  const { who, db, relaxed = db, clock, watch } = engine
+  const { who, db, relaxed = db, overwriting = db, clock, watch } = engine
   const pending = new Set<Promise<unknown>>()
   let migrated: Promise<void> | undefined
   let closed: Promise<void> | undefined
@@ -78,6 +80,7 @@ export function openDatabase(engine: Engine): SqlDatabase {
     await Promise.allSettled(pending)
     await engine.close?.()
     await relaxed.destroy()
+    if (overwriting !== db) await overwriting.destroy()
     if (relaxed !== db) await db.destroy()
   }
 
@@ -90,6 +93,7 @@ export function openDatabase(engine: Engine): SqlDatabase {
     write: (work) => guard(() => transaction(work)),
     transaction,
     relaxed: (work) => retried(() => relaxed.transaction().execute(work)),
+    overwriting: (work) => retried(() => overwriting.transaction().execute(work)),
     ready: () => guard(async () => {}),
     close: () => {
       closed ??= close()

@@ -5,10 +5,10 @@ import {
   checkForget,
   checkNear,
   checkPage,
-  factTerms,
   MAX_FACTS,
   nearestFacts,
   rankFacts,
+  searchTerms,
 } from '@troupe/kernel/store'
 import { fromColumn, toColumn } from './column-text.ts'
 import { sure } from './compiled.ts'
@@ -23,22 +23,19 @@ type Key = ReturnType<typeof ownerKey>
 type Row = Pick<Tables['troupe_facts'], 'seq' | 'text' | 'at'>
 
 /** Facts in SQL. */
-export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore {
+export function sqlFacts({ who, engine, query, overwriting }: SqlDatabase): FactStore {
   const ownerId = ownerKeys()
   const index = factIndex(engine.flavour)
 
   /** Takes facts out, with what the index has of them. */
   async function remove(tx: Queries, owner: number, seqs: readonly number[] | 'all'): Promise<number> {
+    await index.remove(tx, owner, seqs)
     const rows = await tx
       .deleteFrom('troupe_facts')
       .where('owner', '=', owner)
       .$if(seqs !== 'all', (all) => all.where('seq', 'in', seqs === 'all' ? [] : seqs))
       .returning('id')
       .execute()
-    await index.remove(
-      tx,
-      rows.map(({ id }) => id),
-    )
     return rows.length
   }
 
@@ -57,6 +54,27 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
   async function firstPlace(tx: Queries, key: Key) {
     await ownerId(tx, key)
     return sure([await nextPlace(tx, key)].filter((place) => place !== undefined))
+  }
+
+  async function sameText(tx: Queries, owner: number, text: string): Promise<Fact | undefined> {
+    const row = await tx
+      .selectFrom('troupe_facts')
+      .select(['seq', 'text', 'at'])
+      .where('owner', '=', owner)
+      .where('text', '=', toColumn(text))
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+    return row && factOf(row)
+  }
+
+  /** Contract: in the transaction that has taken the place. */
+  async function giveBack(tx: Queries, owner: number): Promise<void> {
+    await tx
+      .updateTable('troupe_owners')
+      .set(({ eb }) => ({ fact_seq: eb('fact_seq', '-', 1) }))
+      .where('id', '=', owner)
+      .execute()
   }
 
   async function forgetOldest(tx: Queries, owner: number): Promise<void> {
@@ -81,20 +99,24 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       const key = ownerKey(who, given)
       checkFact(who, fact)
       const { text, at, embedding } = fact
-      const seq = await write(async (tx) => {
+      const add = async (tx: Queries): Promise<Fact> => {
         const { owner, seq } = (await nextPlace(tx, key)) ?? (await firstPlace(tx, key))
-        const terms = factTerms(text)
+        const same = await sameText(tx, owner, text)
+        if (same) {
+          await giveBack(tx, owner)
+          return same
+        }
         const row = { owner, seq, text: toColumn(text), at, embedding: embedding ? packed(embedding) : null }
         const { id } = await tx
           .insertInto('troupe_facts')
-          .values({ ...row, ...index.columns(owner, terms) })
+          .values({ ...row, ...index.columns(owner, text) })
           .returning('id')
           .executeTakeFirstOrThrow()
-        await index.add(tx, id, owner, terms)
+        await index.add(tx, owner, { id, text })
         if (seq > MAX_FACTS) await forgetOldest(tx, owner)
-        return seq
-      })
-      return { seq, text, at }
+        return { seq, text, at }
+      }
+      return query(() => overwriting(add))
     },
 
     async list(owner, page) {
@@ -115,7 +137,7 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       const key = ownerKey(who, owner)
       checkFactSearch(who, asked)
       const { text, limit } = asked
-      const terms = [...new Set(factTerms(text))].slice(0, MAX_TERMS)
+      const terms = searchTerms(text)
       if (terms.length === 0) return query(async () => [])
       const rows = await query(async (db) => {
         const found = await ownerOf(db, key).select('o.id').executeTakeFirst()
@@ -147,16 +169,17 @@ export function sqlFacts({ who, engine, query, write }: SqlDatabase): FactStore 
       checkForget(who, seqs)
       const whole = seqs === 'all' ? seqs : seqs.filter((seq) => Number.isSafeInteger(seq))
       if (whole !== 'all' && whole.length === 0) return query(async () => 0)
-      return write(async (tx) => {
-        const owner = await ownerOf(tx, key).select('o.id').executeTakeFirst()
-        return owner ? remove(tx, owner.id, whole) : 0
+      return query(async () => {
+        const forgotten = await overwriting(async (tx) => {
+          const owner = await ownerOf(tx, key).select('o.id').executeTakeFirst()
+          return owner ? remove(tx, owner.id, whole) : 0
+        })
+        if (forgotten > 0) await engine.emptyLog?.()
+        return forgotten
       })
     },
   }
 }
-
-/** The most words that one search looks for. */
-const MAX_TERMS = 64
 
 function factsOf(db: Queries, key: Key) {
   return ownerOf(db, key).innerJoin('troupe_facts as f', 'f.owner', 'o.id')

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from '@troupe/kernel/kit'
 import {
@@ -11,12 +11,12 @@ import {
   type Driver,
   type Kysely,
   type QueryCompiler,
-  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { isBusy, isReadOnly, needsFolder } from './sqlite-error.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { isReadOnly, needsFolder } from './sqlite-error.ts'
 
 /** The options of the dialect. */
 interface SqliteDialectOptions {
@@ -25,12 +25,22 @@ interface SqliteDialectOptions {
   readonly synchronous: 'full' | 'normal'
 }
 
+/** How the connection writes for its holder. */
+interface Mode {
+  /** Whether commits wait for the disk. */
+  readonly synchronous: 'full' | 'normal'
+  /** Whether deleted bytes are overwritten, which writes pages that are otherwise left alone. */
+  readonly secureDelete: 'on' | 'off'
+}
+
 /** kysely's SQLite dialect over node:sqlite, with one connection that waiting work gets in order. */
 export class SqliteDialect implements Dialect {
   readonly #driver: SqliteDriver
+  readonly #synchronous: Mode['synchronous']
 
   constructor(options: SqliteDialectOptions) {
     this.#driver = new SqliteDriver(options)
+    this.#synchronous = options.synchronous
   }
 
   /** Whether another connection has written since the last check. */
@@ -40,7 +50,21 @@ export class SqliteDialect implements Dialect {
 
   /** The same connection, for transactions that do not wait for the disk. Contract: used once the other one is open, and it closes nothing. */
   relaxed(): Dialect {
-    const driver = new RelaxedDriver(this.#driver)
+    return this.#sharing({ synchronous: 'normal', secureDelete: 'off' })
+  }
+
+  /** The same connection, for transactions that overwrite what they delete. Contract: as of `relaxed`. */
+  overwriting(): Dialect {
+    return this.#sharing({ synchronous: this.#synchronous, secureDelete: 'on' })
+  }
+
+  /** Moves what the WAL has into the file and empties it. Contract: waits for readers no longer than `busyTimeoutMs`, and others may use the connection meanwhile. */
+  emptyLog(): Promise<void> {
+    return this.#driver.emptyLog()
+  }
+
+  #sharing(mode: Mode): Dialect {
+    const driver = new SharingDriver(this.#driver, mode)
     return {
       createDriver: () => driver,
       createAdapter: () => this.createAdapter(),
@@ -85,12 +109,14 @@ class SqliteDriver implements Driver {
   #connection: SqliteConnection | undefined
   #taken = false
   #sliceBegan = 0
-  #synchronous: 'full' | 'normal'
+  readonly #mode: Mode
+  #now: Mode
   #dataVersion = 0
 
   constructor(options: SqliteDialectOptions) {
     this.#options = options
-    this.#synchronous = options.synchronous
+    this.#mode = { synchronous: options.synchronous, secureDelete: 'off' }
+    this.#now = this.#mode
   }
 
   async init(): Promise<void> {
@@ -132,17 +158,17 @@ class SqliteDriver implements Driver {
   }
 
   acquireConnection(): Promise<DatabaseConnection> {
-    return this.connectionWith(this.#options.synchronous)
+    return this.connectionWith(this.#mode)
   }
 
-  /** Contract: the holder of the connection has it alone, and says each time whether its commits wait for the disk. */
-  async connectionWith(synchronous: 'full' | 'normal'): Promise<DatabaseConnection> {
+  /** Contract: the holder of the connection has it alone, and says each time how it writes. */
+  async connectionWith(mode: Mode): Promise<DatabaseConnection> {
     if (this.#taken) await new Promise<void>((resolve) => this.#queue.push(resolve))
     this.#taken = true
-    if (synchronous !== this.#synchronous) {
-      this.#database?.exec(`pragma synchronous = ${synchronous}`)
-      this.#synchronous = synchronous
-    }
+    const { synchronous, secureDelete } = mode
+    if (synchronous !== this.#now.synchronous) this.#database?.exec(`pragma synchronous = ${synchronous}`)
+    if (secureDelete !== this.#now.secureDelete) this.#database?.exec(`pragma secure_delete = ${secureDelete}`)
+    this.#now = mode
     return this.#connection as SqliteConnection
   }
 
@@ -172,23 +198,36 @@ class SqliteDriver implements Driver {
     if (this.#database?.isTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'))
   }
 
+  async emptyLog(): Promise<void> {
+    const deadline = systemClock.now() + this.#options.busyTimeoutMs
+    for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
+      await this.acquireConnection()
+      const result = this.#database?.prepare('pragma wal_checkpoint(truncate)').get()
+      await this.releaseConnection()
+      if (!result?.busy || systemClock.now() >= deadline) return
+      await new Promise<void>((resolve) => systemClock.after(pause, resolve))
+    }
+  }
+
   async destroy(): Promise<void> {
     this.#database?.close()
   }
 }
 
-/** The driver of transactions that do not wait for the disk. */
-class RelaxedDriver implements Driver {
+/** The driver of transactions that write in another mode. */
+class SharingDriver implements Driver {
   readonly #driver: SqliteDriver
+  readonly #mode: Mode
 
-  constructor(driver: SqliteDriver) {
+  constructor(driver: SqliteDriver, mode: Mode) {
     this.#driver = driver
+    this.#mode = mode
   }
 
   async init(): Promise<void> {}
 
   acquireConnection(): Promise<DatabaseConnection> {
-    return this.#driver.connectionWith('normal')
+    return this.#driver.connectionWith(this.#mode)
   }
 
   releaseConnection(): Promise<void> {
@@ -219,50 +258,4 @@ function unchanging(path: string, cause: unknown): URL {
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')
   return url
-}
-
-/** The most cached statements; their texts differ only by the number of rows, so there are few. */
-const STATEMENTS_KEPT = 100
-
-class SqliteConnection implements DatabaseConnection {
-  readonly #database: DatabaseSync
-  readonly #busyTimeoutMs: number
-  readonly #statements = new Map<string, StatementSync>()
-
-  constructor(database: DatabaseSync, busyTimeoutMs: number) {
-    this.#database = database
-    this.#busyTimeoutMs = busyTimeoutMs
-  }
-
-  /** Contract: waits while another connection holds the lock, but never in a transaction, which has its lock from the start. */
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const deadline = systemClock.now() + this.#busyTimeoutMs
-    for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
-      try {
-        return { rows: this.#statement(sql).all(...(parameters as readonly SQLInputValue[])) as R[] }
-      } catch (error) {
-        if (!isBusy(error) || this.#database.isTransaction || systemClock.now() >= deadline) throw error
-      }
-      await new Promise<void>((resolve) => systemClock.after(pause, resolve))
-    }
-  }
-
-  // biome-ignore lint/correctness/useYield: pages are short, so nothing streams
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('sqlite-dialect: streaming is not supported')
-  }
-
-  #statement(sql: string): StatementSync {
-    const kept = this.#statements.get(sql)
-    if (kept) return kept
-    const statement = this.#database.prepare(sql)
-    if (this.#statements.size >= STATEMENTS_KEPT) {
-      for (const oldest of this.#statements.keys()) {
-        this.#statements.delete(oldest)
-        break
-      }
-    }
-    this.#statements.set(sql, statement)
-    return statement
-  }
 }

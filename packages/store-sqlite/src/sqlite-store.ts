@@ -58,6 +58,8 @@ export function sqliteEngine(options: SqliteStoreOptions): Engine {
     flavour: 'sqlite',
     db: new Kysely<Tables>({ dialect }),
     ...(synchronous === 'full' && { relaxed: new Kysely<Tables>({ dialect: dialect.relaxed() }) }),
+    overwriting: new Kysely<Tables>({ dialect: dialect.overwriting() }),
+    emptyLog: () => dialect.emptyLog(),
     clock,
     watch: new LogWatch({ clock, everyMs: pollMs, changed: () => dialect.othersWrote() }, path !== ':memory:'),
     // Only one transaction writes at a time.

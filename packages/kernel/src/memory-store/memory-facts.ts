@@ -13,6 +13,8 @@ export function memoryFacts(data: MemoryData): FactStore {
       checkFact(WHO, given)
       const own = findOwner(data, owner)
       const { text, at, embedding } = given
+      const same = own.facts.find(({ fact }) => fact.text === text)
+      if (same) return same.fact
       const fact = { seq: ++own.factSeq, text, at }
       own.facts.push({ fact, embedding: embedding && Float32Array.from(embedding) })
       if (own.facts.length > MAX_FACTS) own.facts.shift()

@@ -14,7 +14,7 @@ export type Fact = {
  * Contract: an owner neither sees, finds nor changes those of another one, and those of others do not influence what it finds. They belong to no thread.
  */
 export interface FactStore {
-  /** Keeps a fact. Contract: an owner keeps the newest 1,000; `embedding` is for `near`. */
+  /** Keeps a fact. Contract: a text that the owner has is not kept again, and its fact is returned as it is; an owner keeps the newest 1,000; `embedding` is for `near`. */
   add(
     owner: Owner,
     fact: { readonly text: string; readonly at: number; readonly embedding?: readonly number[] },
@@ -24,10 +24,10 @@ export interface FactStore {
     owner: Owner,
     page?: { readonly after?: number; readonly limit?: number; readonly newestFirst?: boolean },
   ): Promise<readonly Fact[]>
-  /** The facts that share words with a text, as `factTerms` reads them, the best first, as `rankFacts` orders them. */
+  /** The facts that have one of the `searchTerms` of a text among their `factTerms`, the best first, as `rankFacts` orders them. */
   search(owner: Owner, query: { readonly text: string; readonly limit: number }): Promise<readonly Fact[]>
   /** The facts whose embeddings are nearest to this one by their angle, the nearest first. Contract: leaves out facts without an embedding, and those of another length. */
   near(owner: Owner, query: { readonly embedding: readonly number[]; readonly limit: number }): Promise<readonly Fact[]>
-  /** Forgets facts, or all with `'all'`, and returns how many were there. Contract: nothing of them stays in the store. */
+  /** Forgets facts, or all with `'all'`, and returns how many were there. Contract: no call gives them again, and the store deletes their texts, words and embeddings; when the bytes on the disk are overwritten depends on the database. */
   forget(owner: Owner, seqs: readonly number[] | 'all'): Promise<number>
 }

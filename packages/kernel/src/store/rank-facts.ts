@@ -1,16 +1,16 @@
 import type { Fact } from './fact-store.ts'
-import { factTerms } from './fact-terms.ts'
+import { factTerms, searchTerms } from './fact-terms.ts'
 
 /** How much a word that comes often counts more, and how much a long text counts less. */
 const SATURATION = 1.2
 const LENGTH = 0.75
 
 /**
- * Orders facts by how well they fit a text (BM25), the best first and of equals the newest; those that share no word with it are left out.
+ * Orders facts by how well they fit a text (BM25), the best first and of equals the newest; those that share no word with it, as `searchTerms` reads it, are left out.
  * Contract: depends only on the facts that are given and share a word with it, so a store may give those alone, all of one owner.
  */
 export function rankFacts(text: string, facts: readonly Fact[], limit: number): readonly Fact[] {
-  const wanted = new Set(factTerms(text))
+  const wanted = new Set(searchTerms(text))
   const found = facts.flatMap((fact) => {
     const terms = factTerms(fact.text)
     const counts = new Map<string, number>()

@@ -22,7 +22,7 @@ export const factClauses: StoreClauses = {
       const given = [
         { text: AWKWARD, at: 1.5 },
         { text: 'Likes tea.', at: 2 },
-        { text: 'Likes tea.', at: 3 },
+        { text: 'Likes milk.', at: 3 },
       ]
       const added = []
       for (const fact of given) added.push(await facts?.add(ref, fact))
@@ -34,6 +34,18 @@ export const factClauses: StoreClauses = {
     'facts that come at once get places of their own': async ({ store: { facts }, ref }) => {
       const added = await Promise.all(upTo(10).map((n) => facts?.add(ref, { text: `fact ${n}`, at: n })))
       expect(added.map((fact) => fact?.seq).sort((a = 0, b = 0) => a - b)).toEqual(upTo(10))
+    },
+    'a text is kept once, also if it comes twice at the same time': async ({ store: { facts }, ref }) => {
+      const twice = [AWKWARD, 'Likes tea.', AWKWARD, 'Likes tea.'].map((text, at) => ({ text, at, embedding: [1] }))
+      const added = await Promise.all(twice.map((fact) => facts?.add(ref, fact)))
+      expect(await facts?.list(ref)).toHaveLength(2)
+      expect([added[2], added[3]]).toEqual([added[0], added[1]])
+      const [first] = (await facts?.list(ref)) ?? []
+      expect(await facts?.add(ref, { text: first?.text ?? '', at: 9 })).toEqual(first)
+      expect((await facts?.add(ref, { text: 'Likes milk.', at: 9 }))?.seq).toBe(3)
+      await facts?.forget(ref, [1, 2])
+      expect((await facts?.add(ref, { text: 'Likes tea.', at: 9 }))?.seq).toBe(4)
+      expect((await facts?.add(ben(), { text: 'Likes tea.', at: 9 }))?.seq).toBe(1)
     },
     'a forgotten fact is gone from lists and searches, and its place is not given again': async ({
       store: { facts },
@@ -69,7 +81,7 @@ export const factClauses: StoreClauses = {
     },
   }),
   ...advised(
-    'Find every fact of the owner that shares one of `factTerms` with the text, order them with `rankFacts`, both of @troupe/kernel/store, and put the owner into the index or the query.',
+    'Find every fact of the owner that has one of the `searchTerms` of the text among its `factTerms`, order them with `rankFacts`, all of @troupe/kernel/store, and put the owner into the index or the query.',
     {
       'facts are found by their words, the best first': async ({ store: { facts }, ref }) => {
         await note(
@@ -98,6 +110,15 @@ export const factClauses: StoreClauses = {
         }
         expect(await found(facts, ref, 'quoted')).toHaveLength(1)
         expect(await found(facts, ref, 'OR')).toEqual(['a OR b'])
+      },
+      'a search looks for the first and the last words of a long text': async ({ store: { facts }, ref }) => {
+        await note(facts, ref, 'Likes tea.', 'Has a dog.', 'Plays chess.')
+        const filler = (from: number) =>
+          upTo(40)
+            .map((n) => `word${from + n}`)
+            .join(' ')
+        const pasted = `tea ${filler(0)} chess ${filler(100)} ${'again '.repeat(3000)} dog`
+        expect((await found(facts, ref, pasted))?.toSorted()).toEqual(['Has a dog.', 'Likes tea.'])
       },
       'facts of another owner are neither seen, found nor forgotten': async ({ store: { facts }, ref }) => {
         await facts?.add(ref, { text: 'Likes tea.', at: 1, embedding: [1, 0] })

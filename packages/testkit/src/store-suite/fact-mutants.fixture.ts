@@ -56,6 +56,39 @@ export const factMutants: readonly StoreMutant[] = [
     })),
   },
   {
+    wrong: 'a search looks for the first words alone',
+    caught: ['a search looks for the first and the last words of a long text'],
+    ports: noting((facts) => ({
+      search: (owner, { text, limit }) => facts.search(owner, { text: text.split(' ').slice(0, 64).join(' '), limit }),
+    })),
+  },
+  {
+    wrong: 'a search looks for every word of a long text',
+    caught: ['a search looks for the first and the last words of a long text'],
+    ports: noting((facts) => ({
+      async search(owner, { text, limit }) {
+        const found = new Map<number, Fact>()
+        for (const word of new Set(text.split(' '))) {
+          for (const fact of await facts.search(owner, { text: word, limit })) found.set(fact.seq, fact)
+        }
+        return [...found.values()]
+      },
+    })),
+  },
+  {
+    wrong: 'a text is kept twice',
+    caught: ['a text is kept once, also if it comes twice at the same time'],
+    ports: noting((facts) => {
+      let copies = 0
+      const shown = (fact: Fact) => ({ ...fact, text: fact.text.replace(/\u200b+$/, '') })
+      return {
+        add: async (owner, fact) =>
+          shown(await facts.add(owner, { ...fact, text: `${fact.text}${'\u200b'.repeat(++copies)}` })),
+        list: async (owner, page) => (await facts.list(owner, page)).map(shown),
+      }
+    }),
+  },
+  {
     wrong: 'an owner keeps all facts',
     caught: ['an owner keeps the newest thousand facts'],
     ports: noting((facts) => {
