@@ -15,6 +15,7 @@ import { withoutTool } from '../without-tool.ts'
 import { CompactedRun, type CompactionSettings } from './compacted-run.ts'
 import { placeOf } from './place.ts'
 import { readHistoryTool } from './read-history-tool.ts'
+import { threadOf } from './thread-of.ts'
 
 /** Options of `compaction`. */
 export interface CompactionOptions {
@@ -56,7 +57,10 @@ export function compaction(options: CompactionOptions): AgentHandler {
     beforeAgent(ctx, config) {
       const offered = tool && ctx.depth === 0 && !config.tools.some((meta) => meta.tool.name === tool.tool.name)
       if (offered) config.tools.push(tool)
-      return ctx.with(RUN, new CompactedRun(settings, placeOf(ctx), offered ? tool.tool.name : undefined))
+      return ctx.with(
+        RUN,
+        new CompactedRun(settings, placeOf(ctx, threadOf(ctx)?.branch), offered ? tool.tool.name : undefined),
+      )
     },
     beforeModelRewriteHistory(ctx, messages) {
       return ctx.get(RUN)?.rewrite(ctx, messages)
