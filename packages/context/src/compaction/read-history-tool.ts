@@ -12,6 +12,9 @@ interface Original {
   readonly message: Message
 }
 
+/** The name of the tool that reads what was cut off. */
+export const READ_HISTORY = 'read_history'
+
 const PAGE = 1_000
 const MOST_HITS = 5
 /** Characters of what one call gives. */
@@ -23,7 +26,7 @@ export function readHistoryTool(
   runOf: (ctx: RunContext) => CompactedRun | undefined,
 ): Tool {
   return defineTool({
-    name: 'read_history',
+    name: READ_HISTORY,
     description:
       'Finds and reads earlier messages of this conversation that only their summary shows. With query: the messages that match best, with their numbers. With from: the messages from this number on.',
     parameters: {
