@@ -27,10 +27,12 @@ export interface CompactionOptions {
   readonly keepTokens?: number
   /** Where the thread is stored: with it, the model gets the tool `read_history` once something was cut off. @default none */
   readonly store?: Pick<Store, 'threads'>
+  /** What `read_history` does to each message before it searches and cuts it, such as redaction. @default nothing */
+  readonly clean?: (message: Message) => Message
 }
 
 const WHO = 'compaction'
-const NAMES = { model: true, maxTokens: true, keepTokens: true, store: true } as const
+const NAMES = { model: true, maxTokens: true, keepTokens: true, store: true, clean: true } as const
 
 /** The compaction of the run that a context belongs to. */
 const RUN = contextKey<CompactedRun>('context.compaction')
@@ -42,14 +44,15 @@ const RUN = contextKey<CompactedRun>('context.compaction')
  */
 export function compaction(options: CompactionOptions): AgentHandler {
   checkOptionNames(WHO, options, NAMES, { threads: 'store', maxInputTokens: 'maxTokens', keepLast: 'keepTokens' })
-  const { model, maxTokens = 100_000, store } = options
+  const { model, maxTokens = 100_000, store, clean = (message) => message } = options
   checkModel(WHO, 'model', model)
   checkOption(isWhole(maxTokens), WHO, 'maxTokens must be a whole number from 1 on', maxTokens)
   const { keepTokens = Math.floor(maxTokens / 5) } = options
   const keeps = Number.isInteger(keepTokens) && keepTokens >= 0 && keepTokens < maxTokens
   checkOption(keeps, WHO, 'keepTokens must be a whole number below maxTokens', keepTokens)
   checkOption(store === undefined || Boolean(store?.threads), WHO, 'store must have threads', store)
-  const tool = store && { tool: readHistoryTool(store.threads, (ctx) => ctx.get(RUN)), returnDirectly: false }
+  checkOption(typeof clean === 'function', WHO, 'clean must be a function', clean)
+  const tool = store && { tool: readHistoryTool(store.threads, clean, (ctx) => ctx.get(RUN)), returnDirectly: false }
   const settings: CompactionSettings = { model, maxTokens, keepTokens }
 
   return {

@@ -23,6 +23,7 @@ const MOST_CHARS = 8_000
 /** The tool with which a model finds and reads the messages of its thread that it does not see any more. */
 export function readHistoryTool(
   threads: Pick<ThreadStore, 'messages'>,
+  clean: (message: Message) => Message,
   runOf: (ctx: RunContext) => CompactedRun | undefined,
 ): Tool {
   return defineTool({
@@ -36,8 +37,10 @@ export function readHistoryTool(
     kind: 'read',
     effect: 'idempotent',
     async invoke({ query, from }, ctx) {
-      const originals = await originalsOf(threads, ctx, runOf(ctx))
-      if (originals.length === 0) return 'There are no earlier messages.'
+      const stored = await originalsOf(threads, ctx, runOf(ctx))
+      if (stored.length === 0) return 'There are no earlier messages.'
+      // Whole: what is cut in two is not found any more by what cleans results.
+      const originals = stored.map(({ no, message }) => ({ no, message: clean(message) }))
       if (query !== undefined && from === undefined) return found(originals, query)
       return listed(originals.filter(({ no }) => no >= (from ?? 1)))
     },
