@@ -185,6 +185,7 @@ describe('the server', () => {
   test('books a ferry over MCP: the question of the server is answered, also after a restart', async () => {
     const asking = await talk('ferry', 'Book a ferry to Skarholm for two')
     expect(asking.pendingInterrupts).toMatchObject([{ reason: 'input_required', message: 'Which ferry to Skarholm?' }])
+    expect(JSON.stringify(asking.messages)).toContain('search_tools')
     await assistant.stop()
     assistant = await start()
     const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId: 'ferry' })

@@ -23,7 +23,13 @@ testHandler('offload', () => offload({ store }))
 testHandler('offload of short results', () => offload({ store, maxChars: 1, previewChars: 1 }))
 testHandler('promptCache', () => promptCache())
 
-const compacting: Required<CompactionOptions> = { model, maxTokens: 1_000, keepTokens: 100, store }
+const compacting: Required<CompactionOptions> = {
+  model,
+  maxTokens: 1_000,
+  keepTokens: 100,
+  store,
+  clean: (message) => message,
+}
 const searching: Required<ToolSearchOptions> = { always: ['look'], limit: 3, from: 10 }
 const offloading: Required<OffloadOptions> = { store, maxChars: 100, previewChars: 10 }
 const caching: Required<PromptCacheOptions> = { ttl: '1h' }
@@ -39,6 +45,7 @@ test.each([
     () => compaction({ model, maxTokens: 10, keepTokens: 10 }),
     'compaction: keepTokens must be a whole number below maxTokens',
   ],
+  [() => compaction({ model, clean: 'x' as never }), 'compaction: clean must be a function'],
   [() => compaction({ model, store: {} as never }), 'compaction: store must have threads'],
   [() => compaction({ model: 'small' as never }), 'compaction: model is a ChatModel and not its name'],
   [() => toolSearch({ always: 'look' as never }), 'toolSearch: always must be a list of names'],

@@ -1,5 +1,6 @@
 import type { ContextKey, Message, RunContext } from '@troupe/kernel'
 import { contextKey } from '@troupe/kernel'
+import { THREAD_VIEW } from '@troupe/kernel/kit'
 import { type Session, ThreadLog } from './thread-log.ts'
 
 /** Data that flows and workflows of one run pass down through `RunContext`. */
@@ -11,6 +12,8 @@ export interface FlowContext {
   readonly budget: { left: number }
   /** The agent or workflow this context was made for; any other one makes its own. */
   readonly owner?: object
+  /** The step of the innermost parallel branch around the agents. */
+  readonly branch?: string
 }
 
 /** The key of the flow context in `RunContext`. */
@@ -31,6 +34,18 @@ export function sessionOf(ctx: RunContext): Session | undefined {
 /** Makes the context of a run of a runner. */
 export function withFlowContext(ctx: RunContext, log: ThreadLog, limit: number, left: number = limit): RunContext {
   return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, log, limit, budget: { left } })
+}
+
+/** Makes the context of one agent, which finds the thread in it as it is so far. */
+export function withThreadView(ctx: RunContext, { log, branch }: FlowContext): RunContext {
+  const { runId } = ctx
+  return ctx.with(THREAD_VIEW, {
+    runId,
+    branch,
+    get messages() {
+      return log.messages
+    },
+  })
 }
 
 /** How many transfers a run may still make. */

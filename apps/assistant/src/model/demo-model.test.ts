@@ -36,6 +36,8 @@ describe('the demo model', () => {
     ['Send Ada a postcard from Lisbon', CHAT, 'send_postcard', expect.objectContaining({ to: 'Ada', place: 'Lisbon' })],
     ['Which ferries go to Vitsund?', FERRY, 'ferries_departures', { to: 'Vitsund' }],
     ['Book a ferry to Skarholm for two', FERRY, 'ferries_book_ferry', { to: 'Skarholm', people: 2 }],
+    ['Book a ferry to Skarholm for two', [tool('search_tools')], 'search_tools', { query: 'ferries book ferry' }],
+    ['Hello', [transfer('RouterAgent'), tool('search_tools')], 'transfer_to_agent', { agent_name: 'RouterAgent' }],
     ['Book a ferry', WEATHER, 'transfer_to_agent', { agent_name: 'RouterAgent' }],
     ['Pack for rain', CHAT, 'add_to_packing_list', { items: expect.arrayContaining(['Rain jacket', 'Passport']) }],
   ])('%s', (question, tools, name, args) => {
@@ -60,6 +62,14 @@ describe('the demo model', () => {
   it('tells the result of a call, and calls nothing twice', () => {
     const step = nextStep(request('Make the page dark', ROUTER, result('set_theme', 'The page is dark now.')))
     expect(step).toEqual({ text: 'The page is dark now.' })
+  })
+
+  it('calls the tool that it has searched for, and searches once', () => {
+    const searched = result('search_tools', 'ferries_book_ferry: Books a ferry.')
+    const found = request('Book a ferry to Skarholm for two', [tool('search_tools'), ...FERRY], searched)
+    expect(nextStep(found).call?.name).toBe('ferries_book_ferry')
+    const missing = request('Book a ferry to Skarholm for two', [tool('search_tools')], searched)
+    expect(nextStep(missing).text).toContain('demo model')
   })
 
   it('takes a refusal for an answer', () => {

@@ -89,11 +89,15 @@ export function nextStep({ messages, tools }: ModelRequest): DemoStep {
   const question = questionIn(messages)
   const has = (name: string) => tools.some((tool) => tool.name === name)
   if (has('complete_task')) return investigate(question, last, messages)
-  if (last?.role === 'tool') return { text: answerTo(last) }
+  const hasSearched = last?.role === 'tool' && last.name === 'search_tools'
+  if (last?.role === 'tool' && !hasSearched) return { text: answerTo(last) }
   const intent = INTENTS.find(
     ({ pattern, alsoPattern = pattern }) => pattern.test(question) && alsoPattern.test(question),
   ) as Intent
   if (has(intent.tool)) return intent.step(question)
+  const isHere = has('search_tools') && intent.agent === 'FerryAgent'
+  if (isHere && !hasSearched)
+    return calling('search_tools', { query: intent.tool.replaceAll('_', ' ') }, 'I look for a tool.')
   const targets = targetsIn(tools)
   // An agent that has just been transferred to does not transfer back.
   const router = isContext(last) ? undefined : 'RouterAgent'

@@ -15,6 +15,7 @@ import { fixedTokens, type RequestSize, readSize } from './request-size.ts'
 import { splitHistory } from './split-history.ts'
 import { askForUpdate } from './summarise.ts'
 import { EMPTY, type Summary, updatedSummary } from './summary.ts'
+import { inThread } from './thread-of.ts'
 import { shortened, transcriptPieces } from './transcript.ts'
 
 /** The checked options of `compaction`. */
@@ -78,7 +79,7 @@ export class CompactedRun {
   rewrite(ctx: RunContext, messages: readonly Message[]): readonly Message[] | undefined | Promise<readonly Message[]> {
     const compacted = this.compacted(ctx)
     const due = ctx.state.get(this.#place.due)
-    const shown = compacted ? this.#show(compacted, messages) : messages
+    const shown = compacted ? this.#show(ctx, compacted, messages) : messages
     if (due !== undefined && !this.#failed) return this.#compact(ctx, shown, readSize(due, this.#settings.maxTokens))
     return shown === messages ? undefined : shown
   }
@@ -91,8 +92,8 @@ export class CompactedRun {
     return shorter === messages ? undefined : shorter
   }
 
-  #show(compacted: Compacted, messages: readonly Message[]): readonly Message[] {
-    const shown = compactedHistory(compacted, messages, this.tool !== undefined)
+  #show(ctx: RunContext, compacted: Compacted, messages: readonly Message[]): readonly Message[] {
+    const shown = compactedHistory(compacted, messages, this.tool !== undefined, inThread(ctx))
     if (shown !== messages) this.#noteCutOff(messages, shown)
     return shown
   }
@@ -115,7 +116,7 @@ export class CompactedRun {
     const real = (tokens - fixed) / Math.max(tokensOf(messages), 1)
     const scale = Math.min(Math.max(real, 1), LARGEST_SCALE)
     const keep = keepTokens / scale
-    const split = splitHistory(messages, former, keep)
+    const split = splitHistory(messages, former, keep, inThread(ctx))
     if (!split || tokensOf(split.past) < least * keep) return messages
     const { notes, past, cut, request } = split
     const summary = await this.#summarise(ctx, former?.summary ?? EMPTY, past, scale)
@@ -130,7 +131,7 @@ export class CompactedRun {
     ctx.state.set(this.#place.summary, compacted as Json)
     ctx.state.delete(this.#place.due)
     await ctx.emit('compaction', { messages: past.length, tokens: Math.round(tokens), lines: summary.lines.length })
-    return this.#show(compacted, messages)
+    return this.#show(ctx, compacted, messages)
   }
 
   /** Contract: each piece is a step of its own, so that a run that goes on after a crash writes no part of a summary twice; undefined if the model fails. */

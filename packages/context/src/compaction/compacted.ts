@@ -41,12 +41,13 @@ export function summaryId({ cut }: Compacted): string {
 
 /**
  * A history with the summary in the place of what was cut off.
- * Contract: gives the same array if it is so already, and begins with a call if it would begin with its result; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has.
+ * Contract: gives the same array if it is so already, and begins with a call if it would begin with its result; a history without the message of the cut, such as one that a rewriter has made, keeps all that it has. System messages that are not in the thread stay, because they are for this run.
  */
 export function compactedHistory(
   compacted: Compacted,
   messages: readonly Message[],
   readable: boolean,
+  inThread: (message: Message) => boolean = () => true,
 ): readonly Message[] {
   const id = summaryId(compacted)
   if (messages[0]?.id === id) return messages
@@ -54,7 +55,8 @@ export function compactedHistory(
   // Another agent has cut here: it sees results of this one as context.
   while (at > 0 && messages[at]?.role === 'tool') at--
   const summary: Message = { id, role: 'user', content: shownContent(compacted, readable) }
-  return [summary, ...messages.slice(Math.max(at, 0))]
+  const shown = messages.slice(0, Math.max(at, 0)).filter((message) => message.role === 'system' && !inThread(message))
+  return [summary, ...shown, ...messages.slice(Math.max(at, 0))]
 }
 
 function shownContent({ summary, notes = [], request }: Compacted, readable: boolean): UserMessage['content'] {

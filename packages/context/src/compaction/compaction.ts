@@ -15,6 +15,7 @@ import { withoutTool } from '../without-tool.ts'
 import { CompactedRun, type CompactionSettings } from './compacted-run.ts'
 import { placeOf } from './place.ts'
 import { readHistoryTool } from './read-history-tool.ts'
+import { threadOf } from './thread-of.ts'
 
 /** Options of `compaction`. */
 export interface CompactionOptions {
@@ -26,10 +27,12 @@ export interface CompactionOptions {
   readonly keepTokens?: number
   /** Where the thread is stored: with it, the model gets the tool `read_history` once something was cut off. @default none */
   readonly store?: Pick<Store, 'threads'>
+  /** What `read_history` does to each message before it searches and cuts it, such as redaction. @default nothing */
+  readonly clean?: (message: Message) => Message
 }
 
 const WHO = 'compaction'
-const NAMES = { model: true, maxTokens: true, keepTokens: true, store: true } as const
+const NAMES = { model: true, maxTokens: true, keepTokens: true, store: true, clean: true } as const
 
 /** The compaction of the run that a context belongs to. */
 const RUN = contextKey<CompactedRun>('context.compaction')
@@ -41,14 +44,15 @@ const RUN = contextKey<CompactedRun>('context.compaction')
  */
 export function compaction(options: CompactionOptions): AgentHandler {
   checkOptionNames(WHO, options, NAMES, { threads: 'store', maxInputTokens: 'maxTokens', keepLast: 'keepTokens' })
-  const { model, maxTokens = 100_000, store } = options
+  const { model, maxTokens = 100_000, store, clean = (message) => message } = options
   checkModel(WHO, 'model', model)
   checkOption(isWhole(maxTokens), WHO, 'maxTokens must be a whole number from 1 on', maxTokens)
   const { keepTokens = Math.floor(maxTokens / 5) } = options
   const keeps = Number.isInteger(keepTokens) && keepTokens >= 0 && keepTokens < maxTokens
   checkOption(keeps, WHO, 'keepTokens must be a whole number below maxTokens', keepTokens)
   checkOption(store === undefined || Boolean(store?.threads), WHO, 'store must have threads', store)
-  const tool = store && { tool: readHistoryTool(store.threads, (ctx) => ctx.get(RUN)), returnDirectly: false }
+  checkOption(typeof clean === 'function', WHO, 'clean must be a function', clean)
+  const tool = store && { tool: readHistoryTool(store.threads, clean, (ctx) => ctx.get(RUN)), returnDirectly: false }
   const settings: CompactionSettings = { model, maxTokens, keepTokens }
 
   return {
@@ -56,7 +60,10 @@ export function compaction(options: CompactionOptions): AgentHandler {
     beforeAgent(ctx, config) {
       const offered = tool && ctx.depth === 0 && !config.tools.some((meta) => meta.tool.name === tool.tool.name)
       if (offered) config.tools.push(tool)
-      return ctx.with(RUN, new CompactedRun(settings, placeOf(ctx), offered ? tool.tool.name : undefined))
+      return ctx.with(
+        RUN,
+        new CompactedRun(settings, placeOf(ctx, threadOf(ctx)?.branch), offered ? tool.tool.name : undefined),
+      )
     },
     beforeModelRewriteHistory(ctx, messages) {
       return ctx.get(RUN)?.rewrite(ctx, messages)

@@ -17,9 +17,9 @@ export interface Place {
  * Where a run keeps what it cuts off: with the thread, so that the next run begins there.
  * Contract: a nested run has a history of its own, and a branch of a parallel workflow does not see what the others say meanwhile; what they cut off lasts for the run.
  */
-export function placeOf({ depth, origin, step }: RunContext): Place {
-  if (depth === 0 && !/(?:^|\/)branch:\d/.test(step)) return OF_THREAD
-  const name = `${origin}:${step}`
+export function placeOf({ depth, origin, step }: RunContext, branch: string | undefined): Place {
+  if (depth === 0 && branch === undefined) return OF_THREAD
+  const name = `${origin}:${branch ?? step}`
   const own = { summary: `temp:${SUMMARY_KEY}:${name}`, due: `temp:${DUE_KEY}:${name}` }
   return depth === 0 ? { ...own, inherited: SUMMARY_KEY } : own
 }

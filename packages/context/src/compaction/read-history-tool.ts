@@ -12,6 +12,9 @@ interface Original {
   readonly message: Message
 }
 
+/** The name of the tool that reads what was cut off. */
+export const READ_HISTORY = 'read_history'
+
 const PAGE = 1_000
 const MOST_HITS = 5
 /** Characters of what one call gives. */
@@ -20,10 +23,11 @@ const MOST_CHARS = 8_000
 /** The tool with which a model finds and reads the messages of its thread that it does not see any more. */
 export function readHistoryTool(
   threads: Pick<ThreadStore, 'messages'>,
+  clean: (message: Message) => Message,
   runOf: (ctx: RunContext) => CompactedRun | undefined,
 ): Tool {
   return defineTool({
-    name: 'read_history',
+    name: READ_HISTORY,
     description:
       'Finds and reads earlier messages of this conversation that only their summary shows. With query: the messages that match best, with their numbers. With from: the messages from this number on.',
     parameters: {
@@ -33,8 +37,10 @@ export function readHistoryTool(
     kind: 'read',
     effect: 'idempotent',
     async invoke({ query, from }, ctx) {
-      const originals = await originalsOf(threads, ctx, runOf(ctx))
-      if (originals.length === 0) return 'There are no earlier messages.'
+      const stored = await originalsOf(threads, ctx, runOf(ctx))
+      if (stored.length === 0) return 'There are no earlier messages.'
+      // Whole: what is cut in two is not found any more by what cleans results.
+      const originals = stored.map(({ no, message }) => ({ no, message: clean(message) }))
       if (query !== undefined && from === undefined) return found(originals, query)
       return listed(originals.filter(({ no }) => no >= (from ?? 1)))
     },

@@ -34,7 +34,7 @@ const UNSTORED = contextKey<Map<string, string>>('context.unstoredResults')
 
 /**
  * Keeps large tool results outside of the history: the model sees how they begin, and reads parts of them with `read_result`.
- * Contract: the text is stored before the result enters the history, and lives as long as the thread; files, `display`, `data` and `error` stay.
+ * Contract: the text is stored before the result enters the history, and lives as long as the thread; files, `display`, `data` and `error` stay. Place it after `truncateResults`, and before `toolCache`, `guardrails` and `redaction`.
  * @example chatModelAgent({ name: 'guide', model, tools: [weather], handlers: [offload({ store })] })
  */
 export function offload(options: OffloadOptions): AgentHandler {

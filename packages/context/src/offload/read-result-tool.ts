@@ -5,6 +5,8 @@ export const READ_RESULT = 'read_result'
 
 const MOST_MATCHES = 10
 const AROUND = 150
+/** Characters of the longest note at the end of what is read. */
+const LONGEST_NOTE = 60
 
 /** The tool with which a model reads parts of results that are kept outside of its history. */
 export function readResultTool(
@@ -29,25 +31,37 @@ export function readResultTool(
           `${READ_RESULT}: there is no result ${JSON.stringify(id)}; use the id that its beginning names`,
         )
       }
-      if (find !== undefined && find !== '') return matches(text, find, from)
-      const part = text.slice(from, from + maxChars)
-      const end = from + part.length
-      const rest = end < text.length ? `\n[${text.length - end} characters follow, from ${end} on.]` : ''
-      return part === '' ? `The result has ${text.length} characters.` : part + rest
+      if (find !== undefined && find !== '') return matches(text, find, from, maxChars)
+      return from < text.length ? page(text, from, maxChars) : `The result has ${text.length} characters.`
     },
   }) as Tool
 }
 
-/** The places where a text occurs, with what is around them. */
-function matches(text: string, find: string, from: number): string {
+/** A part of a text, and where it goes on. Contract: with its note no longer than `maxChars`, so that nothing shortens it again. */
+function page(text: string, from: number, maxChars: number): string {
+  if (text.length - from <= maxChars) return text.slice(from)
+  const end = from + Math.max(1, maxChars - LONGEST_NOTE)
+  return text.slice(from, end) + restNote(text.length, end)
+}
+
+function restNote(length: number, from: number): string {
+  return `\n[${length - from} characters follow, from ${from} on.]`
+}
+
+/** The places where a text occurs, with what is around them. Contract: no longer than `maxChars`. */
+function matches(text: string, find: string, from: number, maxChars: number): string {
   // Lower case may be longer than the text itself; then only what is equal is found.
   const lower = text.toLowerCase()
   const [hay, needle] = lower.length === text.length ? [lower, find.toLowerCase()] : [text, find]
   const found: string[] = []
+  let room = Math.max(1, maxChars - LONGEST_NOTE)
   let at = hay.indexOf(needle, from)
   while (at >= 0 && found.length < MOST_MATCHES) {
     const start = Math.max(0, at - AROUND)
-    found.push(`at ${at}: …${text.slice(start, at + needle.length + AROUND)}…`)
+    const match = `at ${at}: …${text.slice(start, at + needle.length + AROUND)}…`
+    if (found.length > 0 && match.length > room) break
+    found.push(match.slice(0, room))
+    room -= match.length + 2
     at = hay.indexOf(needle, at + needle.length)
   }
   if (found.length === 0) return `${JSON.stringify(find)} does not occur${from > 0 ? ` from ${from} on` : ''}.`

@@ -10,6 +10,8 @@ import {
   type ToolSpec,
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
+import { READ_HISTORY } from '../compaction/read-history-tool.ts'
+import { READ_RESULT } from '../offload/read-result-tool.ts'
 import { ToolIndex } from './tool-index.ts'
 
 /** Options of `toolSearch`. */
@@ -31,7 +33,7 @@ const SEARCHED = contextKey<ReadonlyMap<string, Tool>>('context.searchedTools')
 
 /**
  * Shows the model `search_tools` in the place of the agent's tools, and those that it has found.
- * Contract: what is found is loaded to the end of the list and stays, for the runs that follow too, so that requests begin alike; tools of kind `think` are always shown. Place it after the handlers that add tools.
+ * Contract: what is found is loaded to the end of the list and stays, for the runs that follow too, so that requests begin alike; tools of kind `think`, `read_result` and `read_history` are always shown. Place it after the handlers that add other tools.
  * @example chatModelAgent({ name: 'guide', model, tools: [weather], handlers: [toolSearch({ always: ['get_time'] })] })
  */
 export function toolSearch(options: ToolSearchOptions = {}): AgentHandler {
@@ -40,7 +42,8 @@ export function toolSearch(options: ToolSearchOptions = {}): AgentHandler {
   checkOption(Array.isArray(always), WHO, 'always must be a list of names', always)
   checkOption(Number.isInteger(limit) && limit >= 1, WHO, 'limit must be a whole number from 1 on', limit)
   checkOption(Number.isInteger(from) && from >= 1, WHO, 'from must be a whole number from 1 on', from)
-  const shown = new Set(always)
+  // A note in the history names the tools that read, so the model must see them.
+  const shown = new Set([...always, READ_RESULT, READ_HISTORY])
   const search: ToolMeta = { tool: searchTool(limit), returnDirectly: false }
   const lists = new RequestLists()
 

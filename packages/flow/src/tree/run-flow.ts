@@ -10,7 +10,7 @@ import {
 import { openCalls } from '@troupe/kernel/history'
 import { isPromise, pipe } from '@troupe/kernel/kit'
 import { keepInOrder, observe } from '@troupe/kernel/run'
-import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
+import { FLOW_CONTEXT, type FlowContext, withThreadView } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import { AgentRecorder } from './agent-recorder.ts'
 import { type FlowNode, isComposed, PARTS } from './flow-node.ts'
@@ -113,7 +113,7 @@ async function runAgent(
   // Which agent of a workflow comes first is not certain, so none of them takes messages of the run.
   const own = isComposed(agent)
     ? ctx.with(FLOW_CONTEXT, { ...flowContext, owner: agent[PARTS] }).with(NEXT_MESSAGES, undefined)
-    : ctx
+    : withThreadView(ctx, flowContext)
   // An agent that is not a flow may run a workflow; its messages are noted as they come.
   const release = composed ? undefined : keepInOrder(ctx, log)
   try {

@@ -102,7 +102,7 @@ export class Branch {
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...flowContext, log: this.#log }
+      const own = { ...flowContext, log: this.#log, branch: branchCtx.step }
       this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)

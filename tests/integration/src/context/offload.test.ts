@@ -51,7 +51,7 @@ describe.each(stores)('a large result, with %s', (_, open) => {
       `${LOG.slice(0, 100)}\n[This is the beginning of a result of ${LOG.length} characters. Read parts of it with read_result, id "${id}".]`,
     )
     const [part, found] = (await results(store, 'read_result')).map(({ content }) => textOf(content))
-    expect(part).toBe(`${LOG.slice(1_000, 6_000)}\n[${LOG.length - 6_000} characters follow, from 6000 on.]`)
+    expect(part).toBe(`${LOG.slice(1_000, 5_940)}\n[${LOG.length - 5_940} characters follow, from 5940 on.]`)
     expect(found).toMatch(/^at \d+: …[\s\S]*line 1234: Disk failure 🚀[\s\S]*…$/)
 
     const next = scriptedModel([

@@ -1,11 +1,11 @@
 import { chatModelAgent, exitTool } from '@troupe/chat-model'
-import { toolSearch } from '@troupe/context'
+import { compaction, offload, toolSearch } from '@troupe/context'
 import { runner, setSubAgents } from '@troupe/flow'
-import { type AgentEvent, defineTool, type Tool, textOf, withTools } from '@troupe/kernel'
+import { type AgentEvent, type AgentHandler, defineTool, type Tool, textOf, withTools } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
-import { ANN, messagesOf, talk } from './talk.fixture.ts'
+import { ANN, factKeeper, messagesOf, talk } from './talk.fixture.ts'
 
 const session = { session: ANN }
 const THINGS = ['invoice', 'customer', 'ferry', 'parcel', 'ticket', 'calendar', 'weather', 'photo', 'recipe', 'meeting']
@@ -138,6 +138,34 @@ describe('an agent with 200 tools', () => {
       session: { ...ANN, threadId: 't2' },
     })
     expect(few.requests[0]?.tools).toHaveLength(19)
+  })
+
+  it.each([
+    ['before', (...[offloading, compacting, searching]: AgentHandler[]) => [searching, offloading, compacting]],
+    ['after', (...[offloading, compacting, searching]: AgentHandler[]) => [offloading, compacting, searching]],
+  ])('shows the tools that read what was put away, also %s the handlers that have them', async (_, order) => {
+    const store = memoryStore()
+    const report = defineTool({
+      name: 'report',
+      description: '',
+      parameters: { type: 'object' },
+      invoke: () => 'x'.repeat(2_000),
+    })
+    const usage = { inputTokens: 900, outputTokens: 1 }
+    const model = scriptedModel([{ toolCalls: [{ name: 'report' }] }, { text: 'x'.repeat(400), usage }, 'Done.'])
+    const handlers = order(
+      offload({ store, maxChars: 1_000 }),
+      compaction({ model: factKeeper(), maxTokens: 500, keepTokens: 10, store }),
+      toolSearch({ always: ['report'] }),
+    ).filter((handler) => handler !== undefined)
+    const desk = talk(model, handlers, { store, tools: [...TOOLS, report] })
+    await desk.query('Report, please.', session)
+    await desk.query('And now?', session)
+    expect(model.requests.map((request) => names(request)?.toSorted())).toEqual([
+      ['report', 'search_tools'],
+      ['read_result', 'report', 'search_tools'],
+      ['read_history', 'read_result', 'report', 'search_tools'],
+    ])
   })
 
   it.each([[{ a: 1 }], [[1]], ['book_ferry'], [['exec', 'book_ferry']]])(
