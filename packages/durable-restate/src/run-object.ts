@@ -60,7 +60,7 @@ export function runObject(
       ),
     },
     options: {
-      // A model or a tool that says nothing for long is no fault.
+      // A model or a tool may be silent for a long time.
       inactivityTimeout: stepMs,
       abortTimeout: 60_000,
       journalRetention: retentionMs,

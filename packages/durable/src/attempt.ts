@@ -154,7 +154,7 @@ export class Attempt {
     if (gone.aborted) return new Promise(() => undefined)
     const { ending } = attempt
     if (ending) {
-      // Whoever ends the run in another attempt has only what is recorded.
+      // Another attempt that ends the run has only what is recorded.
       const events = [...((await this.#log?.takeUnwritten()) ?? []), ...this.#held]
       await this.#entries.addLast({ end: ending, events } as unknown as Json)
       return this.#finish(ending, events)

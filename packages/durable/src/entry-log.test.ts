@@ -50,7 +50,7 @@ describe('the entries of a run', () => {
     expect(again.texts).toHaveLength(2)
   })
 
-  it('have one last: whoever adds another one waits for ever', async () => {
+  it('have one last: a caller that adds another one waits for ever', async () => {
     const recorder = new Recorder()
     const log = new EntryLog(recorder.once, 100)
     await log.recorded(isEnd)
@@ -97,7 +97,7 @@ describe('the entries of a run', () => {
     expect(recorder.texts).toEqual(['{"n":1}'])
   })
 
-  it('reject whoever adds one if the engine fails', async () => {
+  it('reject a caller that adds one if the engine fails', async () => {
     const log = new EntryLog(async (work) => {
       await work()
       throw new Error('the engine is gone')

@@ -59,7 +59,7 @@ export class EntryLog {
       onLive?.()
       return next.promise
     })
-    // Whoever adds the next entry learns about it.
+    // The caller that adds the next entry learns about it.
     recording.catch(() => undefined)
     this.#next = next
     this.#recording = recording
@@ -76,7 +76,7 @@ export class EntryLog {
     await this.#queue(text, false)
   }
 
-  /** Adds the last entry of this attempt, of any length. Contract: whoever adds one after it waits for ever, so that of two ways to end an attempt one counts. */
+  /** Adds the last entry of this attempt, of any length. Contract: a caller that adds one after it waits for ever, so that of two ways to end an attempt one counts. */
   async addLast(entry: Json): Promise<void> {
     await this.#queue(JSON.stringify(entry), true)
   }

@@ -64,7 +64,7 @@ export function isEnd(entry: EventEntry | undefined, runId: string): boolean {
   return entry?.type === '~refused' || (entry?.type === 'run-end' && entry.runId === runId)
 }
 
-/** Begins the log of a run with what it is asked to do, so that whoever finds nothing more can order it again. */
+/** Begins the log of a run with what it is asked to do, so that a reader that finds nothing more can order it again. */
 export async function beginEvents({ runLog, ref, runId }: EventLogPlace, order: RunOrder): Promise<void> {
   await runLog.append(ref, eventLogId(runId), 0, [{ type: '~order', order } as unknown as Json])
 }

@@ -5,7 +5,7 @@ export function never<T>(): Promise<T> {
 
 /**
  * Lets a function give its result only as long as an attempt lives.
- * Contract: whoever calls it after the attempt was given up, or waits for it then, waits for ever, so that a replaced attempt stands still: an abort
+ * Contract: a caller that calls it after the attempt was given up, or waits for it then, waits for ever, so that a replaced attempt stands still: an abort
  * would run its end, which callbacks and tools would take for the end of the run.
  */
 export function whileAlive<Args extends readonly unknown[], T>(

@@ -161,7 +161,7 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
           if (first?.type !== '~order') {
             throw new KernelError('NOT_FOUND', `continue: thread ${ref.threadId} has no run ${runId}`)
           }
-          // Whoever ordered it may have died before the engine knew.
+          // The process that ordered it may have died before the engine knew.
           if (!second) await submit(first.order)
           restore?.(first.order.carry)
         },

@@ -13,7 +13,7 @@ import { notJson } from '@troupe/kernel/kit'
 import { createRunContext } from '@troupe/kernel/run'
 import { type OrderedTool, orderedTools, toolsOf } from './ordered-tools.ts'
 
-/** What a run is asked to do, as JSON: it crosses from whoever orders the run to the worker that carries it out. */
+/** What a run is asked to do, as JSON: it crosses from the process that orders the run to the worker that carries it out. */
 export type RunOrder = {
   readonly ref: ThreadRef
   readonly runId: string

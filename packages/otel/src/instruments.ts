@@ -48,7 +48,7 @@ export class Instruments {
     })
     this.#cost = meter.createCounter(METRIC.cost, {
       unit: '{currency}',
-      description: 'What model calls cost, in the currency of whoever has priced them.',
+      description: 'What model calls cost, in the currency of the prices.',
     })
     this.activeRuns = meter.createUpDownCounter(METRIC.activeRuns, {
       unit: '{run}',

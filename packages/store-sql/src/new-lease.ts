@@ -100,7 +100,7 @@ export function newLease(
     const name = { app: key.app, user_id: key.user, thread_id: key.threadId }
     const claimFor = (tx: Queries, owner: number) => claim(tx, owner, holder.runId, key.threadId)
     if (engine.flavour === 'sqlite') {
-      // Whoever knows of the lease runs on this machine: if it breaks down, nobody does, and the first commit keeps what came before it.
+      // Every process that knows of the lease runs on this machine. If it breaks down, none of them does, and the first commit keeps what was written before it.
       return query(() =>
         relaxed(async (tx) => {
           const [taken] = await add(tx, wanted)

@@ -84,7 +84,7 @@ async function* endOf(
   return unstored !== undefined
 }
 
-/** Goes on with a run that has shown more since the last look, while its log stood still: whoever wrote the log is gone, and workers carry the run out. Contract: gives how far it has come. */
+/** Goes on with a run that has shown more since the last look, while its log stood still: the process that wrote the log is gone, and workers carry the run out. Contract: gives how far it has come. */
 async function goOnBehind(
   { progress, proceed, lostRuns }: Following,
   before: number | undefined,

@@ -4,7 +4,7 @@ import { jsonLength } from '@troupe/kernel/kit'
 const CHARS_PER_TOKEN = 4
 const MOST_CHARS = 4_000_000
 
-/** How large a request was: its tokens, and about how many of them are no messages. */
+/** How large a request was: its tokens, and about how many of them are not those of messages. */
 export interface RequestSize {
   readonly tokens: number
   readonly fixed: number

@@ -82,7 +82,7 @@ A trip to Bergen.
 })
 
 it.each([null, 1, {}, { goal: '', lines: [{}], last: 0 }, { goal: '', lines: [], last: 0.5 }])(
-  '%j is no summary',
+  '%j is not a summary',
   (value) => {
     expect(isSummary(value)).toBe(false)
   },

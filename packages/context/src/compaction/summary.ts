@@ -94,7 +94,7 @@ function readAnswer(answer: string): ReadAnswer {
   return { goal: goal.join(' '), added, obsolete }
 }
 
-/** Adds a line; one that is no bullet goes on with the one before. */
+/** Adds a line; one that does not begin with a bullet continues the one before. */
 function addTo(added: { section: Section; text: string }[], section: Section, line: string): void {
   const last = added.at(-1)
   if (line.startsWith('- ') || line.startsWith('* ')) added.push({ section, text: line.slice(2).trim() })

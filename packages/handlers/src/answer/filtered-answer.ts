@@ -131,7 +131,7 @@ class FilteredAnswer implements Sink<ModelPart> {
   #begin(part: ModelPart & { readonly type: 'tool-call-start' }): void | Promise<void> {
     const { callId, name } = part
     const wait = this.#flushAll()
-    // The tools of the request are no secret of the model's.
+    // The model got the tools of the request from the app.
     if (!this.#tools.some((tool) => tool.name === name)) return this.#beginUnknown(wait, part)
     this.#calls.push({ callId, name, text: '' })
     return this.#after(wait, part)

@@ -208,7 +208,7 @@ describe('costs', () => {
 })
 
 describe('a limit of calls', () => {
-  it('is exact, whoever calls at the same time', async () => {
+  it('is exact, also for calls at the same time', async () => {
     const { handler, context } = made({ limits: [{ per: 'owner', calls: 5, windowMs: 60_000 }] })
     const calls = Array.from({ length: 12 }, (_, i) => codeOf(ask(handler, context('ann', `r${i}`), saying('Hi'))))
     const codes = await Promise.all(calls)

@@ -18,7 +18,7 @@ export interface CheckedText {
 /** Decides on a text before anybody sees it. */
 export type Check = (text: string, about: CheckedText) => Awaitable<Verdict>
 
-/** Applies a verdict. Contract: throws `GUARDRAIL_REFUSED`, without the text; a verdict that is none refuses. */
+/** Applies a verdict. Contract: throws `GUARDRAIL_REFUSED`, without the text; an invalid verdict refuses. */
 export function applied(verdict: Verdict, text: string, what: string): string {
   if (verdict === undefined) return text
   if (typeof verdict === 'object' && verdict !== null) {

@@ -14,7 +14,7 @@ export const EMAIL: RedactionRule = {
   oneWord: true,
 }
 
-/** Numbers of payment cards: 13 to 19 digits, in groups or not, that begin with 2 to 9 and whose check digit is right. Contract: a time in milliseconds is none before 2033. */
+/** Numbers of payment cards: 13 to 19 digits, in groups or not, that begin with 2 to 9 and whose check digit is right. Contract: a time in milliseconds does not match before 2033. */
 export const CARD: RedactionRule = {
   name: 'card',
   match: (text, from) => findNumber(text, from, CARD_SHAPE),

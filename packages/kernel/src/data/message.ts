@@ -84,7 +84,7 @@ export type Usage = {
   readonly cachedInputTokens?: number
   /** Input tokens that the provider put into its cache. */
   readonly cacheWriteTokens?: number
-  /** What they cost, in the currency of whoever has priced them. */
+  /** What they cost, in the currency of the prices. */
   readonly cost?: number
 }
 

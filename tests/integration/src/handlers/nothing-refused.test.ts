@@ -72,7 +72,7 @@ describe('nothing of what is refused or redacted', () => {
       fc.asyncProperty(texts, places, fc.boolean(), async (text, at, refuse) => {
         const all = await everything(escapingAgent(text, at, guards(refuse)))
         expect(TRACES.exec(all)?.[0]).toBeUndefined()
-        // Nor as it was written, which whoever parses it reads.
+        // Nor as it was written, because a parser reads it.
         expect(TRACES.exec(readEscapes(all))?.[0]).toBeUndefined()
       }),
       { numRuns: RUNS },
