@@ -1,4 +1,5 @@
 import type {
+  BlobStore,
   CounterStore,
   FactStore,
   GrantStore,
@@ -42,12 +43,13 @@ const journal: Methods<JournalStore> = { append: true, read: true, lost: true }
 const leases: Methods<LeaseStore> = { acquire: true, renew: true, release: true, requestCancel: true }
 const grants: Methods<GrantStore> = { list: true, add: true, revoke: true }
 
+const blobs: Methods<BlobStore> = { put: true, get: true }
 const counters: Methods<CounterStore> = { add: true, prune: true }
 const facts: Methods<FactStore> = { add: true, list: true, search: true, near: true, forget: true }
 
 const PORTS = { threads, records, runLog, journal, leases, grants }
 /** Ports that a store may leave out as a whole. */
-const OPTIONAL = { counters, facts }
+const OPTIONAL = { blobs, counters, facts }
 
 /** Contract: a store has every member; the fault names all that are missing. */
 export function demandStore(value: unknown, who: string): asserts value is Store {

@@ -58,15 +58,21 @@ describe('testStore', () => {
 
   it('passes over the ports that a store may leave out, and demands whole ones', async () => {
     const without: StoreFactory = (clock) => {
-      const { counters: _1, facts: _2, ...bare } = memoryStore({ clock })
+      const { blobs: _1, counters: _2, facts: _3, ...bare } = memoryStore({ clock })
       return bare
     }
-    expect(await broken(storeClauses(without))).toEqual([])
+    const clauses = storeClauses(without)
+    expect(await broken(clauses)).toEqual([])
+    const passedOver = await Promise.all(clauses.map((clause) => check(clause, 3_000)))
+    const why = passedOver.filter((reason) => reason?.startsWith('the store has no '))
+    expect(new Set(why.map((reason) => /no (\w+),/.exec(reason ?? '')?.[1]))).toEqual(
+      new Set(['blobs', 'counters', 'facts']),
+    )
     const [whole] = storeClauses(() => {
-      const { counters, ...store } = memoryStore()
-      return { ...store, counters: { prune: counters.prune } as never }
+      const { blobs, counters, ...store } = memoryStore()
+      return { ...store, blobs: { get: blobs.get } as never, counters: { prune: counters.prune } as never }
     })
-    await expect(whole?.run()).rejects.toThrow('The store lacks counters.add()')
+    await expect(whole?.run()).rejects.toThrow('The store lacks blobs.put(), counters.add()')
   })
 
   it('disposes the store of a clause that fails', async () => {

@@ -81,10 +81,10 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       cutClauses,
       forkStateClauses,
       grantClauses,
-      blobClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),
+    ...clausesOf(open, blobClauses, everywhere, 'blobs'),
     ...clausesOf(open, counterClauses, everywhere, 'counters'),
     ...clausesOf(open, factClauses, everywhere, 'facts'),
     ...clausesOf(open, reopenClauses, ['for-one-instance', 'for-many-instances']),
@@ -110,7 +110,7 @@ function clausesOf(
   open: StoreFactory,
   clauses: StoreClauses,
   keeping: readonly Keeps[],
-  port?: 'counters' | 'facts',
+  port?: 'blobs' | 'counters' | 'facts',
 ): readonly Clause[] {
   return Object.entries(clauses).map(([name, { todo, check }]) => {
     const trace = new StoreTrace()
