@@ -16,7 +16,8 @@ import { mcpServerWorkloads } from './workloads/mcp-server-workloads.ts'
 import { mcpWorkloads } from './workloads/mcp-workloads.ts'
 import { otelWorkloads } from './workloads/otel-workloads.ts'
 import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
-import { storeThroughput, storeWorkloads } from './workloads/store-workloads.ts'
+import { storeThroughput } from './workloads/store-throughput.ts'
+import { storeWorkloads } from './workloads/store-workloads.ts'
 import { subagentWorkloads } from './workloads/subagent-workloads.ts'
 
 const check = process.argv.includes('--check')

@@ -31,7 +31,8 @@ function read({ url, body }: ReadTask): Promise<ReadResult> {
         })
       })
     })
-    sent.on('error', reject)
+    // The server may close a kept connection at the moment a request takes it.
+    sent.on('error', (error) => (sent.reusedSocket ? resolve(read({ url, body })) : reject(error)))
     sent.end(body)
   })
 }

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Message, RecordCommand, Store } from '@troupe/kernel'
-import { postgresStore } from '@troupe/store-postgres'
 import { sqliteStore } from '@troupe/store-sqlite'
 import type { Workload } from '../measure.ts'
 
-const BATCH = 1_000
+export const BATCH = 1_000
 const EVENTS = 100
 const PRIOR = 10_000
 const PAGE = 100
@@ -16,10 +15,10 @@ const ref = { app: 'bench', user: 'anna', threadId: 'thread' }
 /** The last number given out; each row gets a new one, so that no row is written twice. */
 let last = 0
 const next = () => ++last
-const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
+export const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
 
-const message = (): Message => ({ id: `m${next()}`, role: 'user', content: 'How is the weather in Beijing?' })
-const toolCall = (): RecordCommand => ({
+export const message = (): Message => ({ id: `m${next()}`, role: 'user', content: 'How is the weather in Beijing?' })
+export const toolCall = (): RecordCommand => ({
   type: 'tool-call',
   call: {
     callId: `c${next()}`,
@@ -35,7 +34,7 @@ const toolCall = (): RecordCommand => ({
 })
 
 /** Opens a thread and acquires its lease. */
-async function acquire(store: Store, threadId: string) {
+export async function acquire(store: Store, threadId: string) {
   const own = { ...ref, threadId }
   await store.threads.open(own)
   const { token } = await store.leases.acquire(own, { runId: `run-${threadId}`, ttlMs: 1e12 })
@@ -192,32 +191,4 @@ export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: 
       rmSync(folder, { recursive: true })
     },
   }
-}
-
-/** Measures rows a second by the wall clock, in 100 batches of 1,000 small rows; PostgreSQL only if `DATABASE_URL` is set. */
-export async function storeThroughput(): Promise<readonly { readonly name: string; readonly rowsPerSecond: number }[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
-  const url = process.env.DATABASE_URL
-  const results: { name: string; rowsPerSecond: number }[] = []
-  const stores: (readonly [string, Store])[] = [
-    ['SQLite, synchronous full', sqliteStore({ path: join(folder, 'full.db') })],
-    ['SQLite, synchronous normal', sqliteStore({ path: join(folder, 'normal.db'), synchronous: 'normal' })],
-    ...(url ? [['PostgreSQL', postgresStore({ url, schema: `troupe_bench_${process.pid}` })] as const] : []),
-  ]
-  for (const [where, store] of stores) {
-    const { own, commit } = await acquire(store, 'throughput')
-    await store.records.apply(own, [{ type: 'run-start', run: { runId: 'run', agentName: 'a', startedAt: 1 } }])
-    const perSecond = async (name: string, work: () => Promise<unknown>) => {
-      for (let i = 0; i < 5; i++) await work()
-      const begin = performance.now()
-      for (let i = 0; i < 100; i++) await work()
-      results.push({ name: `${where}: ${name}`, rowsPerSecond: (100 * BATCH * 1000) / (performance.now() - begin) })
-    }
-    await perSecond('messages in threads.commit', () => commit(times(BATCH, message)))
-    await perSecond('tool calls in records.apply', () => store.records.apply(own, times(BATCH, toolCall)))
-    await store.threads.delete(own)
-    await store[Symbol.asyncDispose]()
-  }
-  rmSync(folder, { recursive: true })
-  return results
 }
