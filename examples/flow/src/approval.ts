@@ -1,6 +1,5 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { runner } from '@troupe/flow'
-import { type ChatModel, defineTool, type Json } from '@troupe/kernel'
+import { type Agent, type ChatModel, defineTool, type Json, type Runner } from '@troupe/kernel'
 
 const pay = defineTool({
   name: 'pay',
@@ -10,21 +9,25 @@ const pay = defineTool({
   invoke: ({ amount }) => `Paid ${amount} euros.`,
 })
 
-/** Carries out an order, and asks before it pays a large amount. */
-export async function butler(
-  model: ChatModel,
-  order: string,
+/** Pays, and asks before it pays a large amount. */
+export function butler(model: ChatModel): Agent {
+  return chatModelAgent({ name: 'butler', model, tools: [pay] })
+}
+
+/** Gives an order and passes the questions on until it is carried out. */
+export async function order(
+  butlers: Runner,
+  text: string,
   ask: (question: string) => Promise<boolean>,
 ): Promise<string> {
-  const { query, resume } = runner({ agent: chatModelAgent({ name: 'butler', model, tools: [pay] }) })
   const session = { app: 'house', user: 'ann', threadId: 'orders' }
-  let result = await query(order, { session })
+  let result = await butlers.run(text, { session })
   while (result.outcome === 'interrupted') {
     const answers: Record<string, Json> = {}
     for (const { id, message = '', metadata } of result.interrupts ?? []) {
       answers[id] = { approved: await ask(`${message} ${metadata?.arguments}`) }
     }
-    result = await resume(answers, { session })
+    result = await butlers.resume(answers, { session })
   }
   return result.text
 }

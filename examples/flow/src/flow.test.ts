@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { runner } from '@troupe/flow'
 import { scriptedModel } from '@troupe/testkit'
 import { expect, it } from 'vitest'
-import { butler } from './approval.ts'
-import { article } from './review.ts'
+import { butler, order } from './approval.ts'
+import { newsDesk } from './review.ts'
 import { helpDesk } from './router.ts'
 
 const here = (path: string) => new URL(path, import.meta.url)
@@ -20,7 +21,7 @@ it('router: transfers to the agent that can help, in the same conversation', asy
     'It is sunny.',
     'You are welcome.',
   ])
-  const desk = helpDesk(model)
+  const desk = runner({ agent: helpDesk(model) })
   const session = { app: 'a', user: 'u', threadId: 't' }
   expect((await desk.query("What's the weather in Beijing?", { session })).text).toBe('It is sunny.')
   expect((await desk.query('Thanks!', { session })).text).toBe('You are welcome.')
@@ -44,7 +45,7 @@ it.each([
     ({ messages }) => String(messages.at(-1)?.content),
   ])
   const asked: string[] = []
-  const text = await butler(model, 'Pay the gardener.', async (question) => {
+  const text = await order(runner({ agent: butler(model) }), 'Pay the gardener.', async (question) => {
     asked.push(question)
     return approved
   })
@@ -61,7 +62,8 @@ it('review: goes round until the editor responds', async () => {
       { toolCalls: [{ name: 'respond', arguments: { response: 'Cats have one life.' } }] },
     ]),
   }
-  expect(await article((role) => scripts[role as keyof typeof scripts], 'Cats')).toBe('Cats have one life.')
+  const agent = newsDesk((role) => scripts[role as keyof typeof scripts])
+  expect((await runner({ agent }).query('Cats')).text).toBe('Cats have one life.')
   expect(scripts.editor.requests[0]?.messages.map(({ content }) => content)).toEqual([
     'Cats',
     'For context: [writer] said: Cats have nine lifes..',

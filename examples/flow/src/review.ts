@@ -1,9 +1,9 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { breakLoopTool, loop, parallel, runner, sequential } from '@troupe/flow'
-import type { ChatModel } from '@troupe/kernel'
+import { breakLoopTool, loop, parallel, sequential } from '@troupe/flow'
+import type { Agent, ChatModel } from '@troupe/kernel'
 
 /** Writes a text, gets two reviews in parallel, and improves the text until the editor is satisfied. */
-export async function article(model: (role: string) => ChatModel, topic: string): Promise<string> {
+export function newsDesk(model: (role: string) => ChatModel): Agent {
   const agent = (name: string, instruction: string) => chatModelAgent({ name, model: model(name), instruction })
   const editor = chatModelAgent({
     name: 'editor',
@@ -17,8 +17,5 @@ export async function article(model: (role: string) => ChatModel, topic: string)
     onError: 'continue',
   })
   const rounds = loop({ name: 'rounds', agents: [reviews, editor], maxIterations: 3 })
-  const { text } = await runner({
-    agent: sequential({ name: 'desk', agents: [agent('writer', 'Write a short text.'), rounds] }),
-  }).query(topic)
-  return text
+  return sequential({ name: 'desk', agents: [agent('writer', 'Write a short text.'), rounds] })
 }

@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { type FlowRunner, runner, setSubAgents } from '@troupe/flow'
-import { type ChatModel, defineTool } from '@troupe/kernel'
+import { setSubAgents } from '@troupe/flow'
+import { type Agent, type ChatModel, defineTool } from '@troupe/kernel'
 
 const getWeather = defineTool({
   name: 'get_weather',
@@ -10,7 +10,7 @@ const getWeather = defineTool({
 })
 
 /** A router that transfers to the agent that can help. */
-export function helpDesk(model: ChatModel): FlowRunner {
+export function helpDesk(model: ChatModel): Agent {
   const router = chatModelAgent({ name: 'router', description: 'Finds out who can help.', model })
   const chat = chatModelAgent({ name: 'chat', description: 'Small talk.', model })
   const weather = chatModelAgent({
@@ -19,5 +19,5 @@ export function helpDesk(model: ChatModel): FlowRunner {
     model,
     tools: [getWeather],
   })
-  return runner({ agent: setSubAgents(router, [chat, weather]) })
+  return setSubAgents(router, [chat, weather])
 }
