@@ -2,32 +2,43 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { faultsOf, repeated } from './check-run.ts'
 import type { Cluster } from './cluster.ts'
 import { talk } from './talk.ts'
+import type { WorkerProcess } from './worker-process.ts'
 
 /** What became of the runs of a chaos. */
 export interface ChaosResult {
   readonly runs: number
   readonly complete: number
-  readonly kills: number
+  /** How often each kind of blow fell. */
+  readonly blows: Readonly<Record<Blow, number>>
   readonly faults: readonly string[]
   /** Calls that must happen once at most and began more often. */
   readonly repeated: readonly string[]
   readonly seconds: number
 }
 
+/** What happens to a cluster: a worker dies and another one takes its place, one is frozen and thaws when its runs have gone on elsewhere, or the server of the engine dies and comes back. */
+export type Blow = 'kill' | 'freeze' | 'server'
+
 /** How a chaos goes. */
 export interface ChaosOptions {
   readonly runs: number
   readonly atOnce: number
-  /** How often a worker is killed. */
+  /** How often a blow falls. */
   readonly everyMs: number
+  /** The blows, in turn, again and again. */
+  readonly blows: readonly Blow[]
 }
 
-/** Carries out many runs of 17 steps while workers are killed and others take their place. */
-export async function chaos(cluster: Cluster, { runs, atOnce, everyMs }: ChaosOptions): Promise<ChaosResult> {
+/** Longer than the engine waits for a frozen worker. */
+const FROZEN_MS = 6_000
+
+/** Carries out many runs of 17 steps while workers die or freeze and the server breaks down. */
+export async function chaos(cluster: Cluster, { runs, atOnce, everyMs, blows }: ChaosOptions): Promise<ChaosResult> {
   const began = performance.now()
   const done = new AbortController()
   const faults: string[] = []
-  let [complete, left, kills] = [0, runs, 0]
+  const fell = { kill: 0, freeze: 0, server: 0 }
+  let [complete, left] = [0, runs]
   const chat = cluster.runner()
   const one = async () => {
     while (left-- > 0) {
@@ -39,23 +50,44 @@ export async function chaos(cluster: Cluster, { runs, atOnce, everyMs }: ChaosOp
         faults.push(`${run.runId}: ${fault}`)
     }
   }
-  const starting = new Set<Promise<unknown>>()
-  const killing = (async () => {
-    while (!done.signal.aborted) {
-      await wait(everyMs)
-      const [victim, ...others] = cluster.workers
-      // Somebody has to be there who lives long enough to get further.
-      if (!victim || others.length < 2 || done.signal.aborted) continue
+  const mending = new Set<Promise<unknown>>()
+  const frozen = new Set<WorkerProcess>()
+  const strike = {
+    async kill(victim: WorkerProcess) {
       cluster.removeWorker(victim)
       await victim.kill()
-      kills++
-      starting.add(cluster.addWorker())
+      mending.add(cluster.addWorker())
+    },
+    async freeze(victim: WorkerProcess) {
+      frozen.add(victim)
+      victim.signal('SIGSTOP')
+      const thaw = async () => {
+        await wait(FROZEN_MS)
+        victim.signal('SIGCONT')
+        frozen.delete(victim)
+      }
+      mending.add(thaw())
+    },
+    async server() {
+      await cluster.restate.kill()
+      await cluster.restate.start()
+    },
+  }
+  const striking = (async () => {
+    for (let turn = 0; !done.signal.aborted; turn++) {
+      await wait(everyMs)
+      const blow = blows[turn % blows.length] as Blow
+      const [victim, ...others] = cluster.workers.filter((worker) => !frozen.has(worker))
+      // Somebody has to be there who lives long enough to get further.
+      if (!victim || others.length < 2 || done.signal.aborted) continue
+      await strike[blow](victim)
+      fell[blow]++
     }
   })()
   await Promise.all(Array.from({ length: atOnce }, one))
   done.abort()
-  await killing
-  await Promise.all(starting)
+  await striking
+  await Promise.all(mending)
   const seconds = Math.round((performance.now() - began) / 100) / 10
-  return { runs, complete, kills, faults, repeated: repeated(cluster.effects), seconds }
+  return { runs, complete, blows: fell, faults, repeated: repeated(cluster.effects), seconds }
 }
