@@ -37,7 +37,7 @@ describe('the log of a run', () => {
     await log.close([END])
     expect(await readEvents(here)).toEqual([{ type: '~order', order }, word('a'), word('b'), END])
     const read: string[] = []
-    for await (const { type } of followEvents(here, alive())) read.push(type)
+    for await (const { type } of followEvents(here, { signal: alive(), isOver: async () => false })) read.push(type)
     expect(read).toEqual(['~order', 'text-delta', 'text-delta', 'run-end'])
   })
 

@@ -16,8 +16,9 @@ import { readInput } from '@troupe/kernel/run'
 import { threadBusy } from '@troupe/kernel/store'
 import type { Engine } from './engine.ts'
 import { beginEvents, type EventEntry, type EventLogPlace, readEvents } from './event-log.ts'
+import type { Following } from './follow-events.ts'
 import { RemoteRun } from './remote-run.ts'
-import { type Following, RunEvents } from './run-events.ts'
+import { RunEvents } from './run-events.ts'
 import { orderedInput, type RunOrder, type SharedKeys, sharedValues } from './run-order.ts'
 
 /** The parts of a remote runner. */
@@ -132,7 +133,11 @@ export function remoteRunner<Output>(parts: RemoteRunnerParts): Runner<Output> {
     }
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
-    return { signal: following.signal, release: () => signal?.removeEventListener('abort', stop) }
+    return {
+      signal: following.signal,
+      isOver: async () => !(await engine.carries({ ref, runId, agent: name })),
+      release: () => signal?.removeEventListener('abort', stop),
+    }
   }
   return {
     agent: agent as Agent<Output>,

@@ -27,7 +27,11 @@ function cutLog(first: readonly object[], second: readonly object[]): EventLogPl
 
 async function read(place: EventLogPlace, before: readonly AgentEvent[] = []): Promise<readonly AgentEvent[]> {
   let released = 0
-  const following = { signal: new AbortController().signal, release: () => void released++ }
+  const following = {
+    signal: new AbortController().signal,
+    isOver: async () => true,
+    release: () => void released++,
+  }
   const events: AgentEvent[] = []
   for await (const event of new RunEvents(place, following, before)) events.push(event)
   expect(released).toBe(1)

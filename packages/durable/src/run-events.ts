@@ -1,17 +1,11 @@
 import { type AgentEvent, KernelError } from '@troupe/kernel'
 import { ShownEvents } from '@troupe/kernel/journal'
 import { type EventEntry, type EventLogPlace, eventOf, isEnd } from './event-log.ts'
-import { followEvents } from './follow-events.ts'
-
-/** How long a run is followed. */
-export interface Following {
-  readonly signal: AbortSignal
-  release(): void
-}
+import { type Following, followEvents } from './follow-events.ts'
 
 /**
  * The events of a run, to its end, from its log.
- * Contract: throws the reason of a run that never began; an event is given once, even if the log has lost its end with the database server and is written anew.
+ * Contract: throws the reason of a run that never began, and `NOT_FOUND` if its end is lost; an event is given once, even if the log has lost its end with the database server and is written anew.
  */
 export class RunEvents implements AsyncIterable<AgentEvent> {
   readonly #place: EventLogPlace
@@ -40,7 +34,7 @@ export class RunEvents implements AsyncIterable<AgentEvent> {
 
   /** Reads the log from its beginning. Contract: gives whether it has to be read again, because an attempt has begun in what this reader has passed. */
   async *#read(): AsyncGenerator<AgentEvent, boolean> {
-    for await (const entry of followEvents(this.#place, this.#following.signal)) {
+    for await (const entry of followEvents(this.#place, this.#following)) {
       if (entry.type === '~refused') throw KernelError.from(entry.error)
       if (this.#misses(entry)) return true
       const event = eventOf(entry)

@@ -15,6 +15,7 @@ export class MemoryEngine implements Engine {
   attempts = 0
   readonly #parts: Parameters<DurableWorker['carryOut']>[0]
   readonly #giveUps: readonly GiveUp[]
+  readonly #carried: Set<string> = new Set()
   #given = 0
   #current: AbortController | undefined
   /** How many entries there are when the worker stops, and another one comes. */
@@ -38,8 +39,8 @@ export class MemoryEngine implements Engine {
 
   async cancel(): Promise<void> {}
 
-  async carries(): Promise<boolean> {
-    return false
+  async carries({ runId }: Pick<RunOrder, 'runId'>): Promise<boolean> {
+    return this.#carried.has(runId)
   }
 
   /** Gives up the attempt that is under way. */
@@ -48,6 +49,7 @@ export class MemoryEngine implements Engine {
   }
 
   async #carry(order: RunOrder): Promise<void> {
+    this.#carried.add(order.runId)
     for (let done = false; !done; ) {
       this.attempts++
       const gone = new AbortController()
@@ -64,6 +66,7 @@ export class MemoryEngine implements Engine {
       ])
       gone.abort()
     }
+    this.#carried.delete(order.runId)
   }
 
   #once(gone: AbortController): EngineAttempt['once'] {
