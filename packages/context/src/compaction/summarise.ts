@@ -6,7 +6,7 @@ import {
   type RunContext,
   type Usage,
 } from '@troupe/kernel'
-import { NO_USAGE } from '@troupe/kernel/kit'
+import { callModel, NO_USAGE } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { type Summary, summaryText } from './summary.ts'
 
@@ -32,7 +32,7 @@ Write in the language of the conversation, and leave the headings as they are. L
 
 /**
  * Asks a model what messages add to a summary.
- * Contract: the call has a span, so that records and traces count its tokens; an answer without text is an error.
+ * Contract: the call has a span, so that records and traces count its tokens, and limits count it too; an answer without text is an error.
  */
 export async function askForUpdate(
   model: ChatModel,
@@ -54,7 +54,7 @@ export async function askForUpdate(
   }
   const span = openSpan(ctx, 'model', model.name, request)
   try {
-    const answer = await collected(model.stream(request, { signal: ctx.signal }))
+    const answer = await collected(callModel(model)(ctx, request))
     if (answer.text.trim() === '') throw new KernelError('MODEL_FAILED', `model ${model.name}: gave no summary`)
     const message = { id, role: 'assistant', content: answer.text } as const
     span?.end({ message, usage: answer.usage, finishReason: answer.reason, model: answer.model ?? model.name })

@@ -10,7 +10,16 @@ import {
   stream,
   type Usage,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, isPromise, mapStream, pipe, sinkTo } from '@troupe/kernel/kit'
+import {
+  checkOption,
+  checkOptionNames,
+  isPromise,
+  mapStream,
+  pipe,
+  sinkTo,
+  type WrapModelCall,
+  wrapOwnCalls,
+} from '@troupe/kernel/kit'
 import { LruMap } from '../tool-cache/lru-map.ts'
 import { type BudgetLimit, type Meter, metersOf } from './budget-limit.ts'
 import { type BudgetState, CountedMeters } from './counted-meters.ts'
@@ -58,39 +67,40 @@ export function budget(options: BudgetOptions): AgentHandler {
   /** For calls that broke off before their model had said its name. */
   let lastModel = ''
 
+  const countCall: WrapModelCall = (ctx, request, next) =>
+    stream<ModelPart>(async (sink) => {
+      const root = ctx.get(ROOT) ?? rootOf(ctx)
+      const counted = new CountedMeters(counters ?? root.counters, meters, ctx, root.runId)
+      const wait = counted.begin()
+      if (wait) await wait
+      const used = new UsedTokens(request)
+      const end = (): Awaitable<boolean> => {
+        const usage = used.total()
+        const tokens = usage.inputTokens + usage.outputTokens
+        const cost = price && costOf(price, lastModel, usage)
+        const near = counted.end({ tokens, ...(cost !== undefined && { cost }) }, warnAt)
+        const isCounted = !hasCost || tokens === 0 || cost !== undefined
+        return isPromise(near) || near.length > 0 ? warn(ctx, near).then(() => isCounted) : isCounted
+      }
+      const parts = sinkTo(sink, (part: ModelPart) => {
+        used.add(part)
+        if (part.type !== 'finish') return sink.write(part)
+        lastModel = part.model ?? lastModel
+        return sink.write(price ? { ...part, usage: priced(price, lastModel, part.usage) } : part)
+      })
+      try {
+        await pipe(next(ctx, request), parts)
+      } catch (error) {
+        await end()
+        throw error
+      }
+      const isCounted = end()
+      if (!(isPromise(isCounted) ? await isCounted : isCounted)) throw unpriced(lastModel)
+    })
   return {
     name: WHO,
-    beforeAgent: (ctx) => (ctx.get(ROOT) === undefined ? ctx.with(ROOT, rootOf(ctx)) : undefined),
-    wrapModelCall: (ctx, request, next) =>
-      stream<ModelPart>(async (sink) => {
-        const root = ctx.get(ROOT) ?? rootOf(ctx)
-        const counted = new CountedMeters(counters ?? root.counters, meters, ctx, root.runId)
-        const wait = counted.begin()
-        if (wait) await wait
-        const used = new UsedTokens(request)
-        const end = (): Awaitable<boolean> => {
-          const usage = used.total()
-          const tokens = usage.inputTokens + usage.outputTokens
-          const cost = price && costOf(price, lastModel, usage)
-          const near = counted.end({ tokens, ...(cost !== undefined && { cost }) }, warnAt)
-          const isCounted = !hasCost || tokens === 0 || cost !== undefined
-          return isPromise(near) || near.length > 0 ? warn(ctx, near).then(() => isCounted) : isCounted
-        }
-        const parts = sinkTo(sink, (part: ModelPart) => {
-          used.add(part)
-          if (part.type !== 'finish') return sink.write(part)
-          lastModel = part.model ?? lastModel
-          return sink.write(price ? { ...part, usage: priced(price, lastModel, part.usage) } : part)
-        })
-        try {
-          await pipe(next(ctx, request), parts)
-        } catch (error) {
-          await end()
-          throw error
-        }
-        const isCounted = end()
-        if (!(isPromise(isCounted) ? await isCounted : isCounted)) throw unpriced(lastModel)
-      }),
+    beforeAgent: (ctx) => wrapOwnCalls(ctx.get(ROOT) === undefined ? ctx.with(ROOT, rootOf(ctx)) : ctx, countCall),
+    wrapModelCall: countCall,
   }
 }
 
@@ -101,13 +111,11 @@ async function warn(ctx: RunContext, near: Awaitable<readonly BudgetState[]>): P
 
 /** Prices calls without counting them. */
 function pricing(price: Price): AgentHandler {
-  return {
-    name: WHO,
-    wrapModelCall: (ctx, request, next) =>
-      mapStream(next(ctx, request), (part) =>
-        part.type === 'finish' ? { ...part, usage: priced(price, part.model ?? '', part.usage) } : part,
-      ),
-  }
+  const priceCall: WrapModelCall = (ctx, request, next) =>
+    mapStream(next(ctx, request), (part) =>
+      part.type === 'finish' ? { ...part, usage: priced(price, part.model ?? '', part.usage) } : part,
+    )
+  return { name: WHO, beforeAgent: (ctx) => wrapOwnCalls(ctx, priceCall), wrapModelCall: priceCall }
 }
 
 /** The counters of each run, which its agents share: those of a workflow begin one after the other. */
