@@ -1,7 +1,19 @@
 import { compaction, offload, promptCache, toolSearch } from '@troupe/context'
-import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '@troupe/handlers'
+import {
+  budget,
+  CARD,
+  guardrails,
+  historyBudget,
+  logging,
+  redaction,
+  toolCache,
+  toolCallLimit,
+  truncateResults,
+} from '@troupe/handlers'
 import { type AgentEvent, type AgentHandler, defineTool, type FullStore, type ModelRequest } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
+import { memory } from '@troupe/memory'
+import { otel } from '@troupe/otel'
 import { fakeClock, type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -18,6 +30,11 @@ const IDLE: { readonly [name: string]: (store: FullStore) => AgentHandler } = {
   toolCache: () => toolCache(),
   toolCallLimit: () => toolCallLimit({ perRun: 1_000 }),
   truncateResults: () => truncateResults(),
+  budget: (store) => budget({ store, limits: [{ per: 'owner', tokens: 1_000_000, windowMs: 86_400_000 }] }),
+  guardrails: () => guardrails({ output: () => undefined, toolResults: () => undefined }),
+  redaction: () => redaction({ rules: [CARD] }),
+  memory: (store) => memory({ store }).handler,
+  otel: () => otel().handler,
 }
 
 const tools = ['look', 'add', 'fail'].map((name) =>
