@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { blocksOf } from '../../tests/docs/guide.fixture.ts'
 import { type Machine, plainMachine } from './machine.ts'
@@ -15,6 +15,8 @@ const [JOURNEY = '', USE = ''] = blocksOf('docs/publish-a-plugin.md').flatMap(({
 const root = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'troupe-publish-'))
 const { tree, url, npmrc, packages, manifests, extras } = inject('release')
+/** Without the example, which is packed as any plugin. */
+const ours = packages.filter(({ folder }) => folder.startsWith(join(tree, 'packages')))
 const app = join(folder, 'app')
 let user: Machine
 
@@ -102,10 +104,44 @@ describe('a release', () => {
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
       const own = files.filter((file) => !file.startsWith('dist/templates/'))
-      expect(
-        own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file)),
-      ).toEqual([])
+      const wanted = /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|docs\/[\w-]+\.md|dist\/[\w-]+(\.d)?\.(js|ts))$/
+      expect(own.filter((file) => !wanted.test(file))).toEqual([])
       expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])
+    }
+  })
+
+  it('says in each package where its source is, as provenance demands', async () => {
+    const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    for (const { name, folder } of ours) {
+      const directory = relative(tree, folder)
+      const { repository: source, homepage, bugs } = (await published(name)) as Manifest & Record<string, unknown>
+      expect({ name, source }).toEqual({ name, source: { ...repository, directory } })
+      expect(homepage).toMatch(new RegExp(`^https://.*/${directory}#readme$`))
+      expect(JSON.stringify(bugs)).toMatch(/https:.*issues/)
+    }
+  })
+
+  it('has the changelog, the error codes and the guides of its README in each package, with links that lead somewhere', async () => {
+    for (const { name } of ours) {
+      const unpacked = join(folder, 'unpacked', name)
+      mkdirSync(unpacked, { recursive: true })
+      await user.run(unpacked, 'npm', 'pack', name)
+      const [archive = ''] = readdirSync(unpacked)
+      await user.run(unpacked, 'tar', 'xzf', archive)
+      const inside = join(unpacked, 'package')
+      expect(readFileSync(join(inside, 'CHANGELOG.md'), 'utf8')).toContain('## ')
+      const guides = readdirSync(join(inside, 'docs'))
+      const linked = readFileSync(join(inside, 'README.md'), 'utf8').matchAll(/\.\.\/\.\.\/docs\/([\w-]+\.md)/g)
+      expect({ name, guides }).toEqual({
+        name,
+        guides: expect.arrayContaining(['errors.md', ...[...linked].map(([, to]) => to)]),
+      })
+      expect(guides.length).toBeGreaterThan(1)
+      for (const guide of guides) {
+        const text = readFileSync(join(inside, 'docs', guide), 'utf8')
+        const targets = [...text.matchAll(/\]\(([^)\s#]+)/g)].map(([, target = '']) => target)
+        expect(targets.filter((target) => !/^https?:/.test(target) && !guides.includes(target))).toEqual([])
+      }
     }
   })
 

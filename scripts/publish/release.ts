@@ -54,7 +54,7 @@ export function releasedPackages(tree: string): Released[] {
 
 /** The files that packing creates and removes again, if the package already has them. */
 export function extrasOf({ folder }: Released): string[] {
-  return ['LICENSE', 'package.json.backup'].map((file) => join(folder, file)).filter((file) => existsSync(file))
+  return ['LICENSE', 'docs', 'package.json.backup'].map((file) => join(folder, file)).filter((file) => existsSync(file))
 }
 
 /** The text of a package's manifest. */
