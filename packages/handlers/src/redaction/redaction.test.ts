@@ -208,6 +208,29 @@ describe('the history from the store', () => {
     ])
   })
 
+  it('is read once, however many turns a run has, and a message that another handler puts into it is read too', async () => {
+    const read: string[] = []
+    const find = (text: string, from: number) => {
+      read.push(text)
+      const start = text.indexOf('secret', from)
+      return start < 0 ? undefined : { start, end: start + 6 }
+    }
+    const counting = redaction({ rules: [{ name: 'it', match: find }] })
+    const config = { instruction: '', tools: [], input: { messages: [user('first')] }, runOptions: {} }
+    const ctx = (await counting.beforeAgent?.(contextOf(), config)) ?? contextOf()
+    let messages: readonly Message[] = config.input.messages
+    for (const text of ['second', 'third', 'a secret']) {
+      messages = [...messages, assistant(text)]
+      const rewritten = await counting.beforeModelRewriteHistory?.(ctx, messages)
+      if (Array.isArray(rewritten)) messages = rewritten
+    }
+    expect(messages.map(({ content }) => content)).toEqual(['first', 'second', 'third', 'a [it]'])
+    expect(read.filter((text) => !text.includes('secret'))).toEqual(['first', 'second', 'third'])
+    const changed = [messages[0] as Message, assistant('the secret of another'), ...messages.slice(2)]
+    const rewritten = (await counting.beforeModelRewriteHistory?.(ctx, changed)) as readonly Message[]
+    expect(rewritten.map(({ content }) => content)).toEqual(['first', 'the [it] of another', 'third', 'a [it]'])
+  })
+
   it('stays the list that it was without a match', async () => {
     const messages = [
       user('u', 'Hi'),

@@ -1,4 +1,4 @@
-import { type AgentHandler, KernelError, type Part, stream } from '@troupe/kernel'
+import { type AgentHandler, contextKey, KernelError, type Message, type Part, stream } from '@troupe/kernel'
 import { ANSWER_NOT_KEPT, checkOptionNames, pipe, sinkTo } from '@troupe/kernel/kit'
 import { type AnswerFilter, filteredAnswer, type TextKind } from '../answer/filtered-answer.ts'
 import type { RedactedText } from './redacted-text.ts'
@@ -20,14 +20,21 @@ const WHO = 'redaction'
 export function redaction(options: RedactionOptions): AgentHandler {
   checkOptionNames(WHO, options, { rules: true })
   const redactor = new Redactor(WHO, options.rules)
+  const history = contextKey<{ messages: readonly Message[] }>('redaction.history')
   return {
     name: WHO,
-    beforeAgent(_ctx, config) {
+    beforeAgent(ctx, config) {
       const messages = redactor.messages(config.input.messages)
-      if (messages) config.input = { messages }
+      if (messages !== config.input.messages) config.input = { messages }
+      return ctx.with(history, { messages })
     },
     // A handler before may have added to them, such as a summary from before this one was installed.
-    beforeModelRewriteHistory: (_ctx, messages) => redactor.messages(messages),
+    beforeModelRewriteHistory(ctx, messages) {
+      const before = ctx.get(history)
+      const redacted = redactor.messages(messages, before?.messages)
+      if (before) before.messages = redacted
+      return redacted === messages ? undefined : redacted
+    },
 
     wrapModelCall: (ctx, request, next) =>
       filteredAnswer(

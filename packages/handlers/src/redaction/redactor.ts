@@ -53,16 +53,25 @@ export class Redactor {
     return parts.every((part, i) => part === content[i]) ? content : this.#joinedAgain(content, parts)
   }
 
-  /** Contract: undefined if nothing in them is replaced. */
-  messages(messages: readonly Message[]): readonly Message[] | undefined {
-    const redacted = messages.map((message) => this.message(message))
-    return redacted.some((message, i) => message !== messages[i]) ? redacted : undefined
+  /** A history that grows. Contract: gives the same list if nothing in it is replaced; `before` is what it gave for the same history last time, whose messages are not read again. */
+  messages(messages: readonly Message[], before: readonly Message[] = []): readonly Message[] {
+    let redacted: Message[] | undefined
+    for (let i = 0; i < messages.length; i++) {
+      const message = messages[i] as Message
+      if (message === before[i]) continue
+      // What a run adds is its own; only what it begins with may come again.
+      const shown = before.length > 0 ? this.message(message) : this.#known(message)
+      if (shown === message) continue
+      redacted ??= [...messages]
+      redacted[i] = shown
+    }
+    return redacted ?? messages
   }
 
-  message(message: Message): Message {
+  #known(message: Message): Message {
     const known = this.#messages.get(message)
     if (known) return known
-    const redacted = this.#message(message)
+    const redacted = this.message(message)
     this.#messages.set(message, redacted)
     return redacted
   }
@@ -90,7 +99,7 @@ export class Redactor {
     return { ...error, message, ...(details && { details }) }
   }
 
-  #message(message: Message): Message {
+  message(message: Message): Message {
     const content = this.content(message.content)
     const bare = content === message.content ? message : { ...message, content }
     if (bare.role === 'assistant' && bare.toolCalls) {
