@@ -20,7 +20,7 @@ export function wrapOwnCalls(ctx: RunContext, wrap: WrapModelCall): RunContext {
 /**
  * Makes a call of a model for a handler itself, and not for its agent, such as a summary: limits count it.
  * Contract: its last part names the model.
- * @example const parts = callModel(model)(ctx, { instruction: 'Summarise.', messages, tools: [], options: {}, step, idempotencyKey })
+ * @example const parts = callModel(model)(ctx, { ...request, instruction: 'Summarise.' })
  */
 export function callModel(model: ChatModel): CallModel {
   const named = (part: ModelPart): ModelPart => (part.type === 'finish' ? { model: model.name, ...part } : part)
