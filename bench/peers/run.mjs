@@ -3,9 +3,9 @@
  * `--quick` only prints, from short rounds; `--report` writes the file anew from what was measured last; `--storage` measures turns on a
  * SQLite file instead, and writes bench/RESULTS-STORAGE.md.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installPeers, versions } from './src/install-peers.mjs'
 import { measureAll } from './src/measure-all.mjs'
 import { report } from './src/report.mjs'
 import { measureStorage } from './src/storage/measure-storage.mjs'
@@ -15,22 +15,8 @@ const here = import.meta.dirname
 const quick = process.argv.includes('--quick')
 const cache = join(here, 'node_modules/.cache')
 const raw = join(cache, quick ? 'quick.json' : 'measured.json')
-const { dependencies: versions } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
 
-function isInstalled([name, version]) {
-  const manifest = join(here, 'node_modules', name, 'package.json')
-  return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version
-}
-
-if (!Object.entries(versions).every(isInstalled)) {
-  console.log('Installing the other frameworks, about 500 MB, into bench/peers/node_modules…')
-  const { status } = spawnSync('npm', ['ci', '--loglevel=error'], {
-    cwd: here,
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  })
-  if (status !== 0) process.exit(1)
-}
+installPeers()
 
 if (process.argv.includes('--storage')) {
   const measured = measureStorage(quick ? { repetitions: 1, roundMs: 50 } : { repetitions: 3, roundMs: 400 })
