@@ -87,7 +87,7 @@ describe('a release', () => {
     for (const { name, version } of packages) {
       const { dependencies = {}, peerDependencies = {} } = await published(name)
       expect(JSON.stringify({ dependencies, peerDependencies })).not.toContain('workspace:')
-      if (name !== '@troupe/kernel' && name !== 'create-troupe-plugin') {
+      if (name !== '@troupe/kernel' && !name.startsWith('create-')) {
         expect({ name, kernel: peerDependencies['@troupe/kernel'] }).toEqual({ name, kernel: `^${version}` })
       }
     }
@@ -101,7 +101,7 @@ describe('a release', () => {
         name,
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
-      const own = files.filter((file) => !file.startsWith('dist/templates/'))
+      const own = files.filter((file) => !/^dist\/(templates|plugins)\//.test(file))
       expect(
         own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file)),
       ).toEqual([])

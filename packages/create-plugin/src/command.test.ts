@@ -124,9 +124,7 @@ describe('creating a plugin', () => {
     writeFileSync(join(parent, 'whisper/notes.md'), 'mine')
     const { exitCode, output } = create('whisper')
     expect(exitCode).toBe(1)
-    expect(output).toMatch(
-      /whisper is not empty: it has notes\.md\. Empty it, or give another folder\.$/,
-    )
+    expect(output).toMatch(/whisper is not empty: it has notes\.md\. Empty it, or give another folder\.$/)
     expect(readdirSync(join(parent, 'whisper'))).toEqual(['notes.md'])
   })
 
