@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { type Machine, plainMachine } from './machine.ts'
 
@@ -83,6 +84,53 @@ const USES: Record<string, { readonly options: readonly string[]; use(name: stri
       talk.type('What are my notes?')
       await talk.until('- to buy milk\n')
       return talk.stop('SIGINT')
+    },
+  },
+  team: {
+    options: ['--model', 'google', '--store', 'memory'],
+    async use(name) {
+      const talk = start(name)
+      await talk.until('The demo model answers.')
+      talk.type('Refund order 1002')
+      await talk.until('? Allow refund_order?')
+      talk.type('always')
+      expect(await talk.until('Order 1002 is paid back')).toContain('[desk › orders]')
+      talk.type('A book about the sea')
+      expect(await talk.until('Moby-Dick, by Herman Melville')).toContain('[desk › books › researcher]')
+      return talk.stop('SIGTERM')
+    },
+  },
+  mcp: {
+    options: ['--model', 'ollama'],
+    async use(name) {
+      const app = join(folder, name)
+      const asked = "printf 'y\\n' | npm run ask -- 'Order tomatoes'"
+      expect(await user.run(app, 'sh', '-c', asked)).toContain('Ordered: tomatoes\n')
+      expect(readFileSync(join(app, 'orders.txt'), 'utf8')).toBe('tomatoes\n')
+      const server = start(name, { PORT: '0' })
+      const [, url = ''] = /The agent is at (\S+);/.exec(await server.until('Ctrl-C stops it.')) ?? []
+      const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } })
+      await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+      const { content } = await client.callTool({
+        name: 'housekeeper',
+        arguments: { message: 'What is in the pantry?' },
+      })
+      expect(content[0]).toMatchObject({ text: expect.stringContaining('"lentils":1') })
+      await client.close()
+      return server.stop('SIGTERM')
+    },
+  },
+  cluster: {
+    options: ['--model', 'openai'],
+    async use(name) {
+      const server = start(name, { PORT: '0' })
+      const ready = JSON.parse((await server.until('\n')).trim())
+      expect(ready).toMatchObject({ message: 'ready', store: expect.stringContaining('one replica') })
+      const asked = `printf 'y\\n' | npm run ask -- --url ${ready.url} 'Pay invoice 7'`
+      expect(await user.run(join(folder, name), 'sh', '-c', asked)).toContain('Invoice 7 is paid: 310 euros.\n')
+      const code = await server.stop('SIGTERM')
+      await server.until('{"message":"closed"}')
+      return code
     },
   },
 }

@@ -30,7 +30,7 @@ async function replica(model: ChatModel): Promise<Service & { readonly logged: s
   const logged: string[] = []
   const log: Log = { write: (message) => void logged.push(message), report: ({ code }) => void logged.push(code) }
   const env = { DATABASE_FILE: join(folder, 'app.db'), PORT: '0', TOKEN_SECRET: 'secret' }
-  const app = createApp({ ...readConfig(env), port: 0 }, await openTelemetry({}), log)
+  const app = createApp(readConfig(env), await openTelemetry({}), log)
   app.register({ model: asValue(model) })
   const service = await serve(app.cradle)
   open.push({
