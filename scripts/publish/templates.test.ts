@@ -40,21 +40,28 @@ function start(name: string, env: Record<string, string> = {}): StartedApp {
   const { scripts } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'))
   const child = user.start(app, env, 'sh', '-c', `exec ${scripts.start}`)
   started.push(child)
-  let printed = ''
-  let errors = ''
+  let [printed, errors] = ['', '']
+  let isClosed = false
+  /** Called when there is something new. */
+  let look = () => {}
   child.stdout.on('data', (chunk) => {
     printed += chunk
+    look()
   })
   child.stderr.on('data', (chunk) => {
     errors += chunk
   })
+  child.once('close', () => {
+    isClosed = true
+    look()
+  })
   return {
     async until(text) {
       while (!printed.includes(text)) {
-        const [event] = await Promise.race([once(child.stdout, 'data'), once(child, 'close').then(() => ['closed'])])
-        if (event === 'closed' && !printed.includes(text)) {
-          throw new Error(`${name} ended before it printed ${text}\n${printed}\n${errors}`)
-        }
+        if (isClosed) throw new Error(`${name} ended before it printed ${text}\n${printed}\n${errors}`)
+        await new Promise<void>((resolve) => {
+          look = resolve
+        })
       }
       const end = printed.indexOf(text) + text.length
       const before = printed.slice(0, end)

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { describeRuns, readConfig, readWorkerConfig } from './config.ts'
 import { closeParts, createApp } from './container.ts'
 import type { Log } from './log.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { type Service, serve } from './serve.ts'
-import { openTelemetry } from './telemetry.ts'
 import { tokensWith } from './tokens.ts'
 
 const { tokenOf } = tokensWith('secret')

@@ -1,8 +1,8 @@
 /** The server: it speaks to clients, and carries runs out unless workers do. */
 import { readConfig } from './config.ts'
 import { closeParts, createApp } from './container.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { serve } from './serve.ts'
-import { openTelemetry } from './telemetry.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** How long runs may go on after SIGTERM. */

@@ -4,7 +4,7 @@ import { registerWorkers, restateWorker } from '@troupe/durable-restate'
 import { runner } from '@troupe/flow'
 import { readWorkerConfig } from './config.ts'
 import { closeParts, createApp } from './container.ts'
-import { openTelemetry } from './telemetry.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** How long a step may go on after SIGTERM; then it is begun again elsewhere, or has an unknown outcome. */

@@ -13,7 +13,7 @@ export function demoModel(): ChatModel {
       else if (found !== undefined) yield* say(found)
       else if (has('find_order')) yield* lookAt(question)
       else if (has('researcher')) yield* call('researcher', { topic: question })
-      else yield* transfer(question)
+      else yield* transfer(question, targetsIn(tools))
     },
   }
 }
@@ -24,9 +24,16 @@ function questionIn(messages: ModelRequest['messages']): string {
   return said.findLast((text) => !text.startsWith('For context:')) ?? ''
 }
 
-function* transfer(question: string): Generator<ModelPart> {
-  const agent = /\border\b/i.test(question) ? 'orders' : /\bbooks?\b/i.test(question) ? 'books' : undefined
-  if (agent) yield* call('transfer_to_agent', { agent_name: agent })
+/** The agents that the model can transfer to, according to the tool. */
+function targetsIn(tools: ModelRequest['tools']): readonly string[] {
+  const parameters = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters
+  return (parameters as { properties?: { agent_name?: { enum?: string[] } } })?.properties?.agent_name?.enum ?? []
+}
+
+/** Transfers to the agent whose name the question has: to `orders` for "Where is order 1001?". */
+function* transfer(question: string, targets: readonly string[]): Generator<ModelPart> {
+  const target = targets.find((name) => question.toLowerCase().includes(name.replace(/s$/, '')))
+  if (target) yield* call('transfer_to_agent', { agent_name: target })
   else
     yield* say('I am a demo model: ask me "Where is order 1001?", "Refund order 1002" or for "a book about the sea".')
 }
