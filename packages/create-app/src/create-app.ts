@@ -67,14 +67,20 @@ function variants(
   }
 }
 
-/** Blocks between lines `only a, b` and `end`, in comments of Markdown or of the shell. */
-const BLOCK = /^(?:<!--|#) only ([\w, ]+?)(?: -->)?\n(.*?)^(?:<!--|#) end(?: -->)?\n/gms
+/** The line before a block for some choices only, in comments of Markdown or of the shell. */
+const ONLY = /^(?:<!--|#) only ([\w, ]+)/
+const END = /^(?:<!--|#) end\b/
 
 /** Keeps the blocks for the choices that were made, without the lines around them. */
 function onlyChosen(text: string, chosen: ReadonlySet<string>): string {
-  return text.replaceAll(BLOCK, (_, names: string, block: string) =>
-    names.split(/, */).some((name) => chosen.has(name)) ? block : '',
-  )
+  let isKept = true
+  const lines = text.split('\n').filter((line) => {
+    const [, names] = ONLY.exec(line) ?? []
+    const isMark = names !== undefined || END.test(line)
+    if (isMark) isKept = names === undefined || names.split(',').some((name) => chosen.has(name.trim()))
+    return isKept && !isMark
+  })
+  return lines.join('\n')
 }
 
 /** The packages that files import. */

@@ -9,12 +9,12 @@ const REFUSED = new Set([...builtinModules, 'node_modules', 'favicon.ico'])
  * Contract: npm accepts the name, and none of the `taken` packages has it; a folder without a letter or digit that npm accepts gives `my-app`.
  */
 export function packageName(folder: string, taken: ReadonlySet<string>): string {
-  const words = basename(resolve(folder)).normalize('NFKD').toLowerCase()
-  const name = words
-    .replaceAll(/\p{M}/gu, '')
+  const letters = basename(resolve(folder)).normalize('NFKD').toLowerCase().replaceAll(/\p{M}/gu, '')
+  let name = letters
     .replaceAll(/[^a-z0-9._~-]+/g, '-')
-    .replaceAll(/^[._~-]+|[._~-]+$/g, '')
+    .replace(/^[._~-]+/, '')
     .slice(0, 210)
+  while (/[._~-]$/.test(name)) name = name.slice(0, -1)
   if (name === '') return 'my-app'
   return REFUSED.has(name) || taken.has(name) ? `${name}-app` : name
 }
