@@ -78,6 +78,11 @@ describe.each(templates.map(({ name }) => name))('the template %s', (name) => {
     }
   })
 
+  it('is in the tables of the command and of the templates', () => {
+    expect(read('packages/create-app/README.md')).toContain(`| \`${name}\` |`)
+    expect(read('templates/README.md')).toContain(`| [${name}](${name}) |`)
+  })
+
   it('tells assistants only names that packages export', () => {
     const named = [...read(`templates/${name}/AGENTS.md`).matchAll(/`(\w+)` (?:or `\w+` )?of `(@troupe\/[\w/-]+)`/g)]
     expect(named.length).toBeGreaterThan(2)

@@ -22,6 +22,7 @@ it.each([
   ['npm start -- --thread work', ['pnpm start --thread work', 'yarn start --thread work', 'bun start --thread work']],
   ['`npm start`', ['`pnpm start`', '`yarn start`', '`bun start`']],
   ['npm test', ['pnpm test', 'yarn test', 'bun run test']],
+  ['npm run ask -- "Hi"', ['pnpm run ask "Hi"', 'yarn run ask "Hi"', 'bun run ask "Hi"']],
   ['npm run typecheck', ['pnpm run typecheck', 'yarn run typecheck', 'bun run typecheck']],
   ['COPY package-lock.json ./', ['COPY pnpm-lock.yaml ./', 'COPY yarn.lock ./', 'COPY bun.lock ./']],
   ['npm create troupe', ['npm create troupe', 'npm create troupe', 'npm create troupe']],

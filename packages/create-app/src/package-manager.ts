@@ -18,6 +18,8 @@ const COMMANDS: readonly (readonly [npm: RegExp, other: (name: PackageManager) =
   [/\bnpm start -- /g, (name) => `${name} start `],
   [/\bnpm start\b/g, (name) => `${name} start`],
   [/\bnpm test\b/g, (name) => (name === 'bun' ? 'bun run test' : `${name} test`)],
+  // The others pass what follows a script to it, with the dashes.
+  [/(?<=\bnpm run \w+ )-- /g, () => ''],
   [/\bnpm run (?=\w)/g, (name) => `${name} run `],
   [/\bpackage-lock\.json\b/g, (name) => LOCK_FILES[name]],
   [/\bnpm ci --omit=dev\b/g, (name) => CLEAN_INSTALLS[name]],

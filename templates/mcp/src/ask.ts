@@ -1,6 +1,7 @@
 /** An MCP client in the terminal: it starts the app over stdio, as a host does, and asks its agent. */
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { answersFor } from './answers-for.ts'
@@ -40,7 +41,7 @@ const say = async (message: string) => {
 }
 
 try {
-  const question = process.argv.slice(2).join(' ').trim()
+  const question = parseArgs({ allowPositionals: true }).positionals.join(' ').trim()
   if (question !== '') await say(question)
   else for (let text = await ask('> '); text !== undefined; text = await ask('> ')) if (text.trim()) await say(text)
 } finally {
