@@ -13,9 +13,9 @@ export default {
     {
       name: 'plugin-imports-kernel-only',
       comment:
-        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http, the plugins for engines bundle durable: no other exceptions.',
+        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http, the plugins for engines bundle durable, create-app bundles create-plugin: no other exceptions.',
       severity: 'error',
-      from: { path: '^packages/(?!kernel/)([^/]+)/src/', pathNot: tests },
+      from: { path: '^packages/(?!kernel/|create-app/)([^/]+)/src/', pathNot: tests },
       to: {
         path: '^packages/',
         pathNot: [
@@ -24,6 +24,20 @@ export default {
           ...['durable', 'http', 'store-sql'].map((name) => `^packages/${name}/`),
         ],
       },
+    },
+    {
+      name: 'create-app-bundles-create-plugin',
+      comment: 'Both commands make folders from templates with the same code.',
+      severity: 'error',
+      from: { path: '^packages/create-app/src/' },
+      to: { path: '^packages/', pathNot: '^packages/create-(app|plugin)/' },
+    },
+    {
+      name: 'templates-stand-alone',
+      comment: 'A template is copied out of this repository as it is.',
+      severity: 'error',
+      from: { path: '^templates/([^/]+)/' },
+      to: { path: '^(templates|apps|examples|scripts|tests)/', pathNot: '^templates/$1/' },
     },
     {
       name: 'store-sql-is-for-the-stores',
@@ -81,7 +95,7 @@ export default {
       name: 'awilix-in-apps-only',
       comment: 'Services never see the container; wiring happens in one place.',
       severity: 'error',
-      from: { pathNot: '^apps/' },
+      from: { pathNot: '^(apps|templates)/' },
       to: { path: 'awilix' },
     },
     {

@@ -32,6 +32,7 @@ export default defineConfig({
             'apps/*/src/**/*.test.ts',
             'apps/*/page/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
+            'templates/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/mcp/src/**/*.test.ts',
             'tests/docs/*.test.ts',

@@ -19,6 +19,9 @@ beforeEach(() => {
     'packages/store-sql/src/index.ts': 'export const sql = 1\n',
     'packages/durable/src/index.ts': 'export const durable = 1\n',
     'packages/testkit/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
+    'packages/create-plugin/src/command.ts': 'export const command = 1\n',
+    'packages/create-app/src/command.ts': "import '../../create-plugin/src/command.ts'\n",
+    'templates/console/src/main.ts': "import 'awilix'\n",
     'tests/docs/guide.fixture.ts': 'export const guide = 1\n',
     'apps/console/src/main.ts': "import 'awilix'\nimport '../../../packages/flow/src/index.ts'\n",
     ...library('awilix'),
@@ -49,7 +52,15 @@ function library(name: string): Record<string, string> {
 
 /** The names of the rules that the planted tree breaks. */
 function broken(): string[] {
-  const args = ['packages', 'apps', '--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'json']
+  const args = [
+    'packages',
+    'apps',
+    'templates',
+    '--config',
+    join(root, '.dependency-cruiser.mjs'),
+    '--output-type',
+    'json',
+  ]
   const print = (): string => {
     try {
       return execFileSync(command('depcruise'), args, { cwd: folder, encoding: 'utf8' })
@@ -74,6 +85,8 @@ describe('layering', () => {
       'plugin-imports-kernel-only',
       { 'packages/flow/src/index.ts': "import type { kernel } from '../../testkit/src/index.ts'\n" },
     ],
+    ['create-app-bundles-create-plugin', { 'packages/create-app/src/main.ts': "import '../../kernel/src/index.ts'\n" }],
+    ['templates-stand-alone', { 'templates/team/src/main.ts': "import '../../../apps/console/src/main.ts'\n" }],
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
     ['http-is-for-the-servers', { 'packages/flow/src/index.ts': "import '../../http/src/index.ts'\n" }],
     ['node-is-for-node-entries', { 'packages/mcp/src/index.ts': "import '../../http/src/node.ts'\n" }],

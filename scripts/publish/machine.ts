@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -7,6 +7,8 @@ import { text } from 'node:stream/consumers'
 export interface Machine {
   /** Runs a command and returns its output. Contract: throws with the output if the command fails. */
   run(folder: string, command: string, ...args: string[]): Promise<string>
+  /** Starts a command with more variables. Contract: the caller ends it. */
+  start(folder: string, env: Record<string, string>, command: string, ...args: string[]): ChildProcessWithoutNullStreams
 }
 
 /**
@@ -20,6 +22,7 @@ export function machine(home: string, npmrc: string, env: Record<string, string>
   const own = { ...env, ...settings, HOME: home, CI: '1', NO_COLOR: '1' }
   return {
     run: (folder, command, ...args) => execute(folder, own, command, args),
+    start: (folder, env, command, ...args) => spawn(command, args, { cwd: folder, env: { ...own, ...env } }),
   }
 }
 

@@ -89,7 +89,7 @@ describe('a release', () => {
     for (const { name, version } of packages) {
       const { dependencies = {}, peerDependencies = {} } = await published(name)
       expect(JSON.stringify({ dependencies, peerDependencies })).not.toContain('workspace:')
-      if (name !== '@troupe/kernel' && name !== 'create-troupe-plugin') {
+      if (name !== '@troupe/kernel' && !name.startsWith('create-')) {
         expect({ name, kernel: peerDependencies['@troupe/kernel'] }).toEqual({ name, kernel: `^${version}` })
       }
     }
@@ -103,7 +103,7 @@ describe('a release', () => {
         name,
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
-      const own = files.filter((file) => !file.startsWith('dist/templates/'))
+      const own = files.filter((file) => !/^dist\/(templates|plugins)\//.test(file))
       const wanted = /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|docs\/[\w-]+\.md|dist\/[\w-]+(\.d)?\.(js|ts))$/
       expect(own.filter((file) => !wanted.test(file))).toEqual([])
       expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])

@@ -14,7 +14,7 @@ export interface Registry {
 }
 
 /** Our packages, and those of the third party in the test. Contract: the registry never looks for them outside. */
-const HERE = ['@troupe/*', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*']
+const HERE = ['@troupe/*', 'create-troupe', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*']
 
 /** Starts an empty registry that keeps its data in a folder and gets the packages of others from the machine's registry. */
 export async function startRegistry(folder: string): Promise<Registry> {

@@ -124,9 +124,7 @@ describe('creating a plugin', () => {
     writeFileSync(join(parent, 'whisper/notes.md'), 'mine')
     const { exitCode, output } = create('whisper')
     expect(exitCode).toBe(1)
-    expect(output).toMatch(
-      /whisper is not empty: it has notes\.md\. Empty it, or give another folder after the name\.$/,
-    )
+    expect(output).toMatch(/whisper is not empty: it has notes\.md\. Empty it, or give another folder\.$/)
     expect(readdirSync(join(parent, 'whisper'))).toEqual(['notes.md'])
   })
 
@@ -134,7 +132,7 @@ describe('creating a plugin', () => {
     writeFileSync(join(parent, 'whisper'), 'mine')
     expect(create('whisper')).toEqual({
       exitCode: 1,
-      output: `${join(parent, 'whisper')} is a file. Give another folder after the name.`,
+      output: `${join(parent, 'whisper')} is a file. Give another folder.`,
     })
   })
 

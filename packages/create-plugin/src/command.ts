@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type CreatePluginOptions, createPlugin } from './create-plugin.ts'
 import { KINDS, type Kind, kindOf } from './kind.ts'
+import { takeBack } from './taken-option.ts'
 
 /** The settings of the command, without its arguments. */
 export interface CommandOptions extends Omit<CreatePluginOptions, 'name' | 'kind' | 'folder'> {
@@ -47,26 +48,16 @@ function read(args: readonly string[], takenKind: string | undefined): Arguments
     allowPositionals: true,
     options: { help: { type: 'boolean', short: 'h', default: false }, kind: { type: 'string', short: 'k' } },
   })
-  const { kind, words } =
-    values.kind === undefined ? given(positionals, takenKind) : { kind: values.kind, words: positionals }
+  const found = { name: 'kind', known: KINDS, taken: values.kind === undefined ? takenKind : undefined }
+  const { value = 'handler', words } = takeBack(positionals, found)
   const [name, folder, extra] = words
   if (extra !== undefined) throw new Error(`A name and a folder are enough, but there is '${extra}' too. See --help.`)
   return {
     help: values.help,
-    kind: kindOf(kind),
+    kind: kindOf(values.kind ?? value),
     ...(name !== undefined && { name }),
     ...(folder !== undefined && { folder }),
   }
-}
-
-/** `npm create troupe-plugin my-clock --kind tool` gives us `my-clock tool`, and tells that there was a `--kind`. */
-function given(words: readonly string[], takenKind: string | undefined): { kind: string; words: readonly string[] } {
-  if (takenKind === undefined) return { kind: 'handler', words }
-  if (takenKind !== 'true') return { kind: takenKind, words }
-  const [at, another] = words.flatMap((word, i) => ((KINDS as readonly string[]).includes(word) ? [i] : []))
-  const kind = at === undefined || another !== undefined ? undefined : words[at]
-  if (kind === undefined) throw new Error(`The kind is not clear. Put it last: -- --kind ${KINDS.join('|')}.`)
-  return { kind, words: words.toSpliced(at ?? 0, 1) }
 }
 
 function made(name: string, kind: Kind, folder: string, next: readonly string[]): string {

@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Kind } from './kind.ts'
 import { type PluginNames, pluginNames } from './names.ts'
+import { type NewFile, writeNewFolder } from './new-folder.ts'
+import { releaseManifest } from './release-manifest.ts'
 
 /** The plugin to make, and its template. */
 export interface CreatePluginOptions {
@@ -41,24 +43,18 @@ export function createPlugin(options: CreatePluginOptions): string {
   taken.delete(before.factory)
   const names = pluginNames(name, kind, taken)
   const target = folder ?? join(parent, names.folder)
-  refuseOccupied(target)
+  const copyright = `Copyright (c) ${year} ${holder}`
+  const files = texts.map(({ file, text }) => ({
+    file,
+    text: release(rename(text, before, names), file, { range, copyright }),
+  }))
   // npm leaves a .gitignore out of what it publishes, so the template cannot bring one.
-  const files = [...texts, { file: '.gitignore', text: 'node_modules/\ndist/\n' }]
-  for (const { file, text } of files) {
-    mkdirSync(dirname(join(target, file)), { recursive: true })
-    const renamed = rename(text, before, names)
-    writeFileSync(join(target, file), release(renamed, file, { range, copyright: `Copyright (c) ${year} ${holder}` }))
-  }
+  writeNewFolder(target, [...files, { file: '.gitignore', text: 'node_modules/\ndist/\n' }])
   return target
 }
 
-interface TemplateFile {
-  readonly file: string
-  readonly text: string
-}
-
 /** The names in the template, after its package. */
-function namesOf(texts: readonly TemplateFile[], kind: Kind): PluginNames {
+function namesOf(texts: readonly NewFile[], kind: Kind): PluginNames {
   const manifest = texts.find(({ file }) => file === 'package.json')?.text ?? '{}'
   return pluginNames(JSON.parse(manifest).name, kind, new Set())
 }
@@ -86,21 +82,9 @@ function rename(text: string, before: PluginNames, after: PluginNames): string {
 function release(text: string, file: string, { range, copyright }: { range: string; copyright: string }): string {
   if (file === 'LICENSE') return text.replace(/^Copyright .*$/m, () => copyright)
   if (file !== 'package.json') return text
-  return text
-    .replaceAll('workspace:^', range)
-    .replace(/"version": ".*"/, '"version": "0.1.0"')
-    .replace(/^ *"private": true,\n/m, '')
+  return releaseManifest(text, range).replace(/^ *"private": true,\n/m, '')
 }
 
 function wordsOf(texts: readonly string[]): Set<string> {
   return new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
-}
-
-function refuseOccupied(folder: string): void {
-  if (!existsSync(folder)) return
-  if (!statSync(folder).isDirectory()) throw new Error(`${folder} is a file. Give another folder after the name.`)
-  const [found] = readdirSync(folder).filter((entry) => entry !== '.git')
-  if (found !== undefined) {
-    throw new Error(`${folder} is not empty: it has ${found}. Empty it, or give another folder after the name.`)
-  }
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './command.ts'
+import { gitName } from './git-name.ts'
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
 
@@ -19,13 +19,3 @@ const { exitCode, output } = runCommand(process.argv.slice(2), {
 })
 process.exitCode = exitCode
 process[exitCode === 0 ? 'stdout' : 'stderr'].write(`${output}\n`)
-
-/** The author's name, if git knows it. */
-function gitName(): string | undefined {
-  try {
-    const stdio = ['ignore', 'pipe', 'ignore'] as const
-    return execFileSync('git', ['config', 'user.name'], { encoding: 'utf8', stdio: [...stdio] }).trim() || undefined
-  } catch {
-    return undefined
-  }
-}
