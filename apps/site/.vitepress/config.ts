@@ -2,16 +2,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import llmstxt from 'vitepress-plugin-llms'
+import { withoutEmptyHeads } from '../src/empty-heads.ts'
 import { slug } from '../src/markdown.ts'
 import { words } from '../src/words.ts'
 
 /** What `src/prepare.ts` has made. */
-const { repository, sidebar, chineseSidebar } = JSON.parse(
+const { repository, sidebar, chineseSidebar, chineseStart } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../generated/site.json'), 'utf8'),
 ) as {
   repository?: string
   sidebar: DefaultTheme.SidebarMulti
   chineseSidebar: DefaultTheme.SidebarItem[]
+  chineseStart: string
 }
 
 export default defineConfig({
@@ -29,6 +31,9 @@ export default defineConfig({
     config(md) {
       // Prose and links may have the braces of Vue templates.
       const { text } = md.renderer.rules
+      md.use(withoutEmptyHeads)
+      // A table that is too wide scrolls, also by the keyboard.
+      md.renderer.rules.table_open = () => '<table tabindex="0">\n'
       md.renderer.rules.text = (...args) => (text?.(...args) ?? '').replaceAll('{{', '&#123;&#123;')
     },
   },
@@ -36,7 +41,7 @@ export default defineConfig({
     logo: { src: '/mark.svg', alt: '' },
     search: { provider: 'local', options: { miniSearch: { options: { tokenize: words } } } },
     outline: [2, 3],
-    socialLinks: repository ? [{ icon: 'github', link: repository }] : [],
+    ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
     nav: [
       { text: 'Guides', link: '/docs/getting-started', activeMatch: '^/docs/(?!recipes|coming-from|decisions)' },
 
@@ -55,7 +60,7 @@ export default defineConfig({
       themeConfig: {
         sidebar: chineseSidebar,
         nav: [
-          { text: '指南', link: '/zh/docs/getting-started' },
+          { text: '指南', link: chineseStart, activeMatch: '^/zh/docs/' },
           { text: '软件包', link: '/packages/' },
           { text: 'API', link: '/api/' },
         ],
@@ -70,7 +75,7 @@ export default defineConfig({
   vite: {
     logLevel: 'warn',
     // Its esbuild does not know the target of the workspace.
-    esbuild: { tsconfigRaw: {} },
+    esbuild: { tsconfigRaw: '{}' },
     // The search is loaded when somebody searches.
     build: { chunkSizeWarningLimit: 3_000 },
     plugins: [

@@ -57,6 +57,14 @@ describe('a link of a page', () => {
   })
 })
 
+it('a link of a Chinese page leads to a Chinese page, or to the English one if there is no other', () => {
+  const chinese = page('docs/zh/tools.md', 'zh/docs/tools.md', '# 工具')
+  const { markdown } = new Linker([tools, flow, chinese], undefined).link(
+    page('docs/zh/handlers.md', 'zh/docs/handlers.md', '[a](../tools.md), [b](../../packages/flow)'),
+  )
+  expect(markdown).toBe('[a](/zh/docs/tools.md), [b](/packages/flow.md)')
+})
+
 it('no page of the site has a dead link', () => {
   const pages = readPages()
   const linker = new Linker(pages, undefined)

@@ -17,19 +17,21 @@ export interface LinkedPage {
 /** Links the pages of a site. */
 export class Linker {
   readonly #bySource: ReadonlyMap<string, Page>
+  readonly #byPath: ReadonlyMap<string, Page>
   readonly #repository: string | undefined
   readonly #anchors = new Map<string, ReadonlySet<string>>()
 
   constructor(pages: readonly Page[], repository: string | undefined) {
     this.#bySource = new Map(pages.map((page) => [page.source, page]))
+    this.#byPath = new Map(pages.map((page) => [page.path, page]))
     this.#repository = repository
   }
 
   /**
    * Changes the links of a page. Contract: a file that is a page becomes a link to that page, any other file a link into the
-   * repository, or plain text as long as the repository has no address.
+   * repository, or plain text as long as the repository has no address. A Chinese page leads to Chinese pages where there are some.
    */
-  link({ source, markdown }: Page): LinkedPage {
+  link({ source, path: place, markdown }: Page): LinkedPage {
     const deadLinks: string[] = []
     const images: string[] = []
     const linked = mapLinks(markdown, (link) => {
@@ -44,7 +46,8 @@ export class Linker {
         images.push(target)
         return written(link, `/${target}`)
       }
-      const page = this.#bySource.get(target) ?? this.#bySource.get(posix.join(target, 'README.md'))
+      const original = this.#bySource.get(target) ?? this.#bySource.get(posix.join(target, 'README.md'))
+      const page = (place.startsWith('zh/') && this.#byPath.get(`zh/${original?.path}`)) || original
       if (page && anchor !== undefined && !this.#anchorsOf(page).has(decodeURI(anchor)))
         deadLinks.push(`${source}: ${link.url}: ${page.source} has no such section`)
       return page ? written(link, placeOf(page, source, anchor)) : this.#toRepository(link, target)

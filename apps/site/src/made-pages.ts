@@ -38,8 +38,8 @@ function indexPart({ title, path, entryName, exports }: ApiPage, markdown: strin
     const anchor = headings.find(({ text }) => text.replace(/^abstract /, '').replace(/\W.*/, '') === name)?.anchor
     return `[${name}](/api/${path}.md#${anchor ?? name.toLowerCase()})`
   })
-  const heading = title === entryName ? `\`${title}\`` : title
-  return `## ${heading}\n\nFrom \`${entryName}\`: ${links.join(' · ')}`
+  const heading = title === entryName ? title : `${entryName}: ${title[0]?.toLowerCase()}${title.slice(1)}`
+  return `## ${heading}\n\n${links.join(' · ')}`
 }
 
 function made(path: string, title: string, summary: string, body: string): Page {

@@ -28,6 +28,9 @@ export async function prepare(): Promise<Site> {
     repository: repositoryUrl(),
     sidebar: { '/': guideSidebar(all, 'en'), '/api/': apiSidebar(apiPages) },
     chineseSidebar: guideSidebar(all, 'zh'),
+    chineseStart: pages.some(({ path }) => path === 'zh/docs/getting-started.md')
+      ? '/zh/docs/getting-started'
+      : '/docs/getting-started',
   }
   mkdirSync(GENERATED, { recursive: true })
   writeFileSync(join(GENERATED, 'site.json'), JSON.stringify(forVitePress, undefined, 2))

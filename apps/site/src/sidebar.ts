@@ -119,7 +119,8 @@ export function guideSidebar(pages: readonly Page[], language: 'en' | 'zh'): Def
     .filter(({ places }) => places.length > 0)
     .map(({ part, places }) => ({
       text: language === 'zh' ? part.chinese : part.title,
-      collapsed: part.collapsed ?? false,
+      // A part that can be closed is a link itself: a button in a button cannot be used without a mouse.
+      ...(part.collapsed && { collapsed: true, link: addressOf(byPlace.get(places[0] ?? '')?.path ?? '') }),
       items: places.map((place) => itemOf(byPlace, place, language)),
     }))
 }
@@ -135,10 +136,10 @@ export function apiSidebar(apiPages: readonly ApiPage[]): DefaultTheme.SidebarIt
   const byPackage = Object.groupBy(apiPages, ({ entryName }) => entryName.split('/').slice(0, 2).join('/'))
   const packages = Object.entries(byPackage).map(([name, own = []]) => ({
     text: name,
-    collapsed: own.length < 2 ? undefined : true,
-    ...(own.length < 2 ? { link: `/api/${own[0]?.path}` } : { items: own.map(apiItem) }),
+    link: `/api/${own[0]?.path}`,
+    ...(own.length > 1 && { collapsed: true, items: own.map(apiItem) }),
   }))
-  return [{ text: 'API reference', link: '/api/', items: packages as DefaultTheme.SidebarItem[] }]
+  return [{ text: 'API reference', link: '/api/', items: packages }]
 }
 
 function apiItem({ title, path, entryName }: ApiPage): DefaultTheme.SidebarItem {

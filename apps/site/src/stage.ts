@@ -2,10 +2,11 @@
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ApiPage } from './api/topics.ts'
+import { fillBenchmarks } from './benchmark-table.ts'
 import { exampleSources } from './example-sources.ts'
 import { Linker } from './links.ts'
 import { addressOf, type Page } from './pages.ts'
-import { repositoryUrl, root } from './repository.ts'
+import { read, repositoryUrl, root } from './repository.ts'
 
 /** The pages that a site is made of. */
 export interface Site {
@@ -23,9 +24,11 @@ export function stage({ pages, made, apiPages }: Site, folder: string): void {
   const linked = pages.map((page) => ({ page, ...linker.link(page) }))
   const deadLinks = linked.flatMap((one) => one.deadLinks)
   if (deadLinks.length > 0) throw new Error(`dead links:\n${deadLinks.join('\n')}`)
+  const results = read('bench/RESULTS.md')
   const files = new Map<string, string | Buffer>([
     ...linked.map(
-      ({ page, markdown }) => [page.path, withHead(page, markdown + extrasOf(page, apiPages), places)] as const,
+      ({ page, markdown }) =>
+        [page.path, withHead(page, fillBenchmarks(markdown, results) + extrasOf(page, apiPages), places)] as const,
     ),
     ...made.map((page) => [page.path, withHead(page, page.markdown, places)] as const),
     ...linked.flatMap(({ images }) =>
@@ -53,9 +56,14 @@ function withHead({ path, summary }: Page, markdown: string, places: ReadonlySet
   const [, own = '', body = markdown] = /^---\n(.*?\n)---\n(.*)$/s.exec(markdown) ?? []
   const head = [
     ...(own.includes('description:') ? [] : [`description: ${JSON.stringify(summary)}`]),
+    ...(path.startsWith('api/') ? ['outline: 2', 'pageClass: api'] : []),
     ...(places.has(translation) ? [`translation: ${JSON.stringify(addressOf(translation))}`] : []),
   ]
-  return `---\n${[...head, own].join('\n').trimEnd()}\n---\n\n${body}`
+  // The buttons of a Chinese home lead to Chinese pages.
+  const buttons = own.replaceAll(/(?<=^ +link: )\/(\S+)$/gm, (link, place) =>
+    path.startsWith('zh/') && places.has(`zh/${place}.md`) ? `/zh${link}` : link,
+  )
+  return `---\n${[...head, buttons].join('\n').trimEnd()}\n---\n\n${body}`
 }
 
 function write(file: string, text: string | Buffer): void {

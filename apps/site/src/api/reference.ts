@@ -84,6 +84,7 @@ const OPTIONS = {
   hideBreadcrumbs: true,
   hideGroupHeadings: true,
   useCodeBlocks: true,
+  expandParameters: true,
   parametersFormat: 'table',
   interfacePropertiesFormat: 'table',
   classPropertiesFormat: 'table',
@@ -114,12 +115,18 @@ function commentOf(reflection: DeclarationReflection): Comment {
   return shown.comment
 }
 
+/** Type parameters of which only the names are known, which the signature shows already. */
+const BARE_TYPE_PARAMETERS = /^#+ Type Parameters\n\n\| Type Parameter \|\n\| -+ \|\n(?:\| .*\n)+\n/gm
+
 /** Makes a page of what TypeDoc wrote: a title and the import above it. */
 function readPage({ path, title, entryName, exports }: ApiPage, written: string): Page {
   const values = exports.filter(({ isType }) => !isType).map(({ name }) => name)
   const types = exports.filter(({ isType }) => isType).map(({ name }) => name)
   const summary = `${entryName}: ${[...values, ...types].slice(0, 12).join(', ')}${exports.length > 12 ? ', …' : ''}`
-  const body = written.replace(/^# .*\n/, '').replaceAll(/^(#+) See$/gm, '$1 In the guides')
+  const body = written
+    .replace(/^# .*\n/, '')
+    .replaceAll(/^(#+) See$/gm, '$1 In the guides')
+    .replaceAll(BARE_TYPE_PARAMETERS, '')
   const markdown = `# ${title}\n\nEverything on this page is imported from \`${entryName}\`.\n${body}`
   return { source: '', path: `api/${path}.md`, markdown, title, summary }
 }
