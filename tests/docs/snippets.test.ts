@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
-const pages = globSync('{*.md,docs/**/*.md,apps/site/pages/**/*.md,packages/*/README.md,examples/*/README.md}', { cwd: root })
+const pages = globSync(
+  '{*.md,docs/**/*.md,skills/**/*.md,templates/*/AGENTS.md,apps/site/pages/**/*.md,packages/*/README.md,examples/*/README.md}',
+  { cwd: root },
+)
 
 /** Every block marked `ts` or `tsx`; a block marked `ts fragment` is not compiled. */
 const snippets = pages.flatMap((page) =>
