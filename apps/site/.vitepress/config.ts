@@ -45,6 +45,7 @@ export default defineConfig({
     nav: [
       { text: 'Guides', link: '/docs/getting-started', activeMatch: '^/docs/(?!recipes|coming-from|decisions)' },
 
+      { text: 'Recipes', link: '/docs/recipes/', activeMatch: '^/docs/recipes/' },
       { text: 'Packages', link: '/packages/', activeMatch: '^/packages/' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: 'Benchmarks', link: '/bench/peers', activeMatch: '^/bench/' },
