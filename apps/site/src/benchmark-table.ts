@@ -1,6 +1,6 @@
 /** Shows some rows of the comparison with other frameworks on another page. */
 
-const PLACE = /<!-- benchmarks: (.*?) -->/g
+const PLACE = /<!-- benchmarks: ([^<>]*) -->/g
 
 /** Puts the rows of the results that a comment names in its place: `<!-- benchmarks: one streamed delta; import, cold -->`. */
 export function fillBenchmarks(markdown: string, results: string): string {

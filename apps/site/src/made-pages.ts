@@ -1,18 +1,26 @@
 /** The pages that are made from parts of the repository. */
 import type { ApiPage } from './api/topics.ts'
+import { usesOf } from './api/uses.ts'
 import { changelog } from './changelog.ts'
 import { headingsOf, sectionOf } from './markdown.ts'
 import type { Page } from './pages.ts'
 import { read } from './repository.ts'
 
 /** The pages that are not files of the repository, apart from those of the API reference. */
-export function madePages(apiPages: readonly ApiPage[], reference: readonly Page[]): readonly Page[] {
-  return [packagesPage(), apiIndex(apiPages, reference), changelog()]
+export function madePages(
+  pages: readonly Page[],
+  apiPages: readonly ApiPage[],
+  reference: readonly Page[],
+): readonly Page[] {
+  return [packagesPage(), apiIndex(pages, apiPages, reference), changelog()]
 }
 
 /** The packages, as the README lists them. */
 function packagesPage(): Page {
-  const [, table = ''] = /^(\| package \|(?:.*\n)+?)\n/m.exec(sectionOf(read('README.md'), 'how-it-is-built')) ?? []
+  const lines = sectionOf(read('README.md'), 'how-it-is-built').split('\n')
+  const begin = lines.findIndex((line) => line.startsWith('| package |'))
+  const end = lines.findIndex((line, i) => i > begin && !line.startsWith('|'))
+  const table = lines.slice(begin, end === -1 ? undefined : end).join('\n')
   const title = 'Packages'
   const summary = 'Every package of Troupe, and what it has.'
   const advice =
@@ -22,11 +30,15 @@ function packagesPage(): Page {
 }
 
 /** All exports on one page, to find one by its name. */
-function apiIndex(apiPages: readonly ApiPage[], reference: readonly Page[]): Page {
-  const exports = apiPages.flatMap((page) => page.exports)
+function apiIndex(pages: readonly Page[], apiPages: readonly ApiPage[], reference: readonly Page[]): Page {
+  const uses = usesOf(pages)
+  const exports = apiPages.flatMap((page) =>
+    page.exports.map((one) => ({ ...one, key: `${page.entryName} ${one.name}` })),
+  )
   const values = exports.filter(({ isType }) => !isType)
-  const withExample = values.filter(({ hasExample }) => hasExample).length
-  const count = `There are ${exports.length}: ${values.length} values, ${withExample} of them with an example, and ${exports.length - values.length} types. Most link to the guides that use them.`
+  const others = values.filter(({ hasExample }) => !hasExample)
+  const used = others.filter(({ key }) => uses.has(key)).length
+  const count = `There are ${exports.length}: ${exports.length - values.length} types and ${values.length} values. Of the values ${values.length - others.length} have an example here, ${used} more are used in a guide, which is linked, and ${others.length - used} have neither.`
   const parts = apiPages.map((page, i) => indexPart(page, reference[i]?.markdown ?? ''))
   const summary = 'Every export of every published package, from its doc comments.'
   return made('api/index.md', 'API reference', summary, `${count}\n\n${parts.join('\n\n')}`)

@@ -21,7 +21,7 @@ export async function prepare(): Promise<Site> {
   const pages = readPages()
   const apiPages = readApiPages()
   const reference = await writeReference(apiPages, pages, join(GENERATED, 'api'))
-  const site = { pages, made: [...madePages(apiPages, reference), ...reference], apiPages }
+  const site = { pages, made: [...madePages(pages, apiPages, reference), ...reference], apiPages }
   stage(site, join(GENERATED, 'pages'))
   const all = [...pages, ...site.made]
   const forVitePress = {

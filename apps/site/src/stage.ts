@@ -5,6 +5,7 @@ import type { ApiPage } from './api/topics.ts'
 import { fillBenchmarks } from './benchmark-table.ts'
 import { exampleSources } from './example-sources.ts'
 import { Linker } from './links.ts'
+import { splitHead } from './markdown.ts'
 import { addressOf, type Page } from './pages.ts'
 import { read, repositoryUrl, root } from './repository.ts'
 
@@ -53,7 +54,7 @@ function extrasOf({ path, source }: Page, apiPages: readonly ApiPage[]): string 
 /** Puts a head before a page: its description, for search engines and assistants, and its translation. A page may have a head of its own. */
 function withHead({ path, summary }: Page, markdown: string, places: ReadonlySet<string>): string {
   const translation = path.startsWith('zh/') ? path.slice('zh/'.length) : `zh/${path}`
-  const [, own = '', body = markdown] = /^---\n(.*?\n)---\n(.*)$/s.exec(markdown) ?? []
+  const { head: own, body } = splitHead(markdown)
   const head = [
     ...(own.includes('description:') ? [] : [`description: ${JSON.stringify(summary)}`]),
     ...(path.startsWith('api/') ? ['outline: 2', 'pageClass: api'] : []),

@@ -21,12 +21,12 @@ export function usesOf(pages: readonly Page[]): ReadonlyMap<string, readonly Pag
 }
 
 function mentions({ markdown }: Page, key: string): number {
-  return markdown.split(new RegExp(`\\b${key.split(' ')[1]}\\b`)).length
+  return markdown.split(key.slice(key.indexOf(' ') + 1)).length
 }
 
 /** The imports of a program, as `entry name`. */
 function importsIn(code: string): readonly string[] {
-  return [...code.matchAll(/^import (?:type )?{([^}]*)} from '([^']+)'/gm)].flatMap(([, names = '', entry]) =>
+  return [...code.matchAll(/^import (?:type )?{([^{}]*)} from '([^'{}\n]+)'/gm)].flatMap(([, names = '', entry]) =>
     names
       .split(',')
       .map(
