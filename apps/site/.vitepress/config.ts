@@ -16,6 +16,18 @@ const { repository, sidebar, chineseSidebar, chineseStart } = JSON.parse(
   chineseStart: string
 }
 
+/** The words of the search on Chinese pages. */
+const CHINESE_SEARCH = {
+  button: { buttonText: '搜索', buttonAriaLabel: '搜索' },
+  modal: {
+    displayDetails: '显示详情',
+    resetButtonTitle: '清除',
+    backButtonTitle: '关闭',
+    noResultsText: '没有结果：',
+    footer: { selectText: '选择', navigateText: '切换', closeText: '关闭' },
+  },
+}
+
 export default defineConfig({
   title: 'Troupe',
   titleTemplate: ':title · Troupe',
@@ -24,7 +36,7 @@ export default defineConfig({
   srcDir: 'generated/pages',
   outDir: 'dist',
   cacheDir: 'node_modules/.cache/vitepress',
-  head: [['link', { rel: 'icon', href: '/mark.svg' }]],
+  transformHead: ({ siteData }) => [['link', { rel: 'icon', href: `${siteData.base}mark.svg` }]],
   markdown: {
     anchor: { slugify: slug },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
@@ -39,7 +51,10 @@ export default defineConfig({
   },
   themeConfig: {
     logo: { src: '/mark.svg', alt: '' },
-    search: { provider: 'local', options: { miniSearch: { options: { tokenize: words } } } },
+    search: {
+      provider: 'local',
+      options: { miniSearch: { options: { tokenize: words } }, locales: { zh: { translations: CHINESE_SEARCH } } },
+    },
     outline: [2, 3],
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
     nav: [

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { fillBenchmarks } from './benchmark-table.ts'
+import { sectionOf } from './markdown.ts'
 import { read } from './repository.ts'
 
 it('shows the rows that a page names, in its order', () => {
@@ -19,4 +20,16 @@ it('shows the rows that a page names, in its order', () => {
 
 it('refuses a row that the results do not have', () => {
   expect(() => fillBenchmarks('<!-- benchmarks: speed -->', read('bench/RESULTS.md'))).toThrow('no row "speed"')
+})
+
+it('the home page counts the budgets that are not held as the results do', () => {
+  const budgets = sectionOf(read('bench/RESULTS.md'), 'budgets')
+    .split('\n')
+    .filter((line) => /held/.test(line))
+    .slice(1)
+  const missed = budgets.filter((row) => row.includes('**not held**'))
+  expect([missed.length, budgets.length]).toEqual([4, 12])
+  expect(read('apps/site/pages/index.md').replaceAll('\n', ' ')).toContain(
+    'Of our own twelve budgets, four are not held',
+  )
 })

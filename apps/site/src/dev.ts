@@ -10,7 +10,7 @@ const WATCHED = ['docs', 'packages', 'examples', 'apps', 'bench']
 const site = await prepare()
 const server = await createServer(SITE)
 await server.listen()
-server.printUrls()
+console.log(server.resolvedUrls?.local[0])
 
 let timer: NodeJS.Timeout | undefined
 for (const folder of WATCHED)

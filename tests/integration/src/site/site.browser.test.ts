@@ -64,6 +64,7 @@ describe.each([
 describe('the search', () => {
   test.each([
     ['/', 'exactly one end', '/docs/'],
+    ['/zh/', '智能体', '/zh/'],
     ['/', 'agentWithOptions', '/api/flow/tree.html#agentwithoptions'],
   ])('on %s finds "%s"', async (path, phrase, target) => {
     await using visit = await open(path)
