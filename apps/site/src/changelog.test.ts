@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { changelog, readChange } from './changelog.ts'
+import { belowTitle, changelog, readChange } from './changelog.ts'
 
 it('reads the packages and the text of a changeset', () => {
   const text = `---\n'@troupe/flow': minor\n"@troupe/kernel": patch\n---\n\nRuns end.\n\n---\n\nAlways.\n`
@@ -10,5 +10,10 @@ it('reads the packages and the text of a changeset', () => {
 })
 
 it('has a heading for every package that changed', () => {
-  expect(changelog().markdown).toMatch(/^### @troupe\/kernel$/m)
+  expect(changelog().markdown).toMatch(/^#{2,3} @troupe\/kernel$/m)
+})
+
+it('puts the changelog of a package below the title', () => {
+  const text = '# @troupe/flow\n\n## 0.2.0\n\n### Minor Changes\n\n- Issue #1 ends.\n'
+  expect(belowTitle(text)).toBe('## @troupe/flow\n\n### 0.2.0\n\n#### Minor Changes\n\n- Issue #1 ends.')
 })

@@ -49,10 +49,10 @@ function listItem({ packages: [, ...others], text }: Change): string {
 function released(): readonly string[] {
   return globSync('packages/*/CHANGELOG.md', { cwd: root })
     .sort()
-    .map((path) =>
-      read(path)
-        .replace(/^# /, '## ')
-        .replaceAll(/^(##+) (?=\d|\w+ Changes)/gm, '$1# '),
-    )
-    .filter((text) => text.trim() !== '')
+    .map((path) => belowTitle(read(path)))
+}
+
+/** Puts the changelog of a package below the title of the page: its headings are one level lower. */
+export function belowTitle(changelog: string): string {
+  return changelog.replaceAll(/^#/gm, '##').trim()
 }
