@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 import { root } from './guide.fixture.ts'
 
 const FOLDERS = '{packages,apps,bench,examples,tests}'
-const pages = globSync(`{*.md,docs/**/*.md,${FOLDERS}/{,*/}README.md,tests/compat/*/README.md}`, { cwd: root })
+const pages = globSync(
+  `{*.md,docs/**/*.md,apps/site/pages/**/*.md,skills/**/*.md,${FOLDERS}/{,*/}README.md,tests/compat/*/README.md}`,
+  { cwd: root },
+)
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 
 /** The links of a page to files of this repository, without those in its code blocks. */

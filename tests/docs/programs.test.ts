@@ -6,7 +6,10 @@ import { expect, it } from 'vitest'
 import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
 /** The blocks with a file name that are followed by their output. */
-const programs = globSync('docs/{,coming-from/}*.md', { cwd: root }).flatMap((page) => {
+const programs = globSync(
+  '{docs,docs/coming-from,docs/recipes,apps/site/pages,apps/site/pages/zh,skills/troupe,skills/troupe/references}/*.md',
+  { cwd: root },
+).flatMap((page) => {
   const blocks = blocksOf(page)
   return blocks.flatMap(({ kind, code, file }, i) => {
     const next = blocks[i + 1]

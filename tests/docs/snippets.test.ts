@@ -6,10 +6,10 @@ import { expect, it } from 'vitest'
 import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
 // The Chinese pages have the code of the English ones: `scripts/chinese-docs.test.ts`.
-const pages = globSync('{*.md,docs/**/*.md,packages/*/README.md,examples/*/README.md}', {
-  cwd: root,
-  exclude: ['docs/zh/**'],
-})
+const pages = globSync(
+  '{*.md,docs/**/*.md,skills/**/*.md,templates/*/AGENTS.md,apps/site/pages/**/*.md,packages/*/README.md,examples/*/README.md}',
+  { cwd: root, exclude: ['docs/zh/**'] },
+)
 
 /** Every block marked `ts` or `tsx`; a block marked `ts fragment` is not compiled. */
 const snippets = pages.flatMap((page) =>

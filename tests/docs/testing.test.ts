@@ -6,7 +6,9 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { blocksOf, importsOf, link } from './guide.fixture.ts'
 
-const tests = blocksOf('docs/testing.md').filter(({ kind, file }) => kind === 'ts' && file)
+const tests = ['docs/testing.md', 'docs/recipes/test-an-agent.md'].flatMap((page) =>
+  blocksOf(page).filter(({ kind, file }) => kind === 'ts' && file),
+)
 let folder = ''
 
 beforeEach(() => {
