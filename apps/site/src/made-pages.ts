@@ -25,7 +25,9 @@ function packagesPage(): Page {
   const summary = 'Every package of Troupe, and what it has.'
   const advice =
     'Every package is optional except the kernel: [install only what you need](/docs/install-only-what-you-need.md).'
-  const linked = table.replaceAll(/\((packages|examples)\/([\w-]+)\)/g, '(/$1/$2.md)')
+  const linked = table
+    .replaceAll(/\((packages|examples)\/([\w-]+)\)/g, '(/$1/$2.md)')
+    .replaceAll('(templates)', '(/templates/index.md)')
   return made('packages/index.md', title, summary, `${advice}\n\n${linked}`)
 }
 
