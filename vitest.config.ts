@@ -34,6 +34,7 @@ export default defineConfig({
             'examples/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/mcp/src/**/*.test.ts',
+            'tests/react/src/**/*.test.{ts,tsx}',
             'tests/docs/*.test.ts',
             'bench/src/**/*.test.ts',
           ],

@@ -7,11 +7,12 @@ import {
   type RunErrorEvent,
   type RunFinishedEvent,
   type RunStartedEvent,
+  type ToolMessage,
 } from '@ag-ui/client'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { type Send, sender } from '../request/access.ts'
 import { failureOf } from '../request/failure.ts'
-import { contentOf, withText } from './content.ts'
+import { contentOf, textOf, withText } from './content.ts'
 import type { Item, NoteItem } from './item.ts'
 import { newId } from './new-id.ts'
 import { OtherPages } from './other-pages.ts'
@@ -104,7 +105,10 @@ export class ThreadSession {
         if (this.#status === 'idle') this.#save()
         this.#publisher.now()
       },
-      reload: () => this.#reload(),
+      reload: () => {
+        void this.#reload()
+        return this.#untilLoaded()
+      },
     }
   }
 
@@ -197,6 +201,10 @@ export class ThreadSession {
     this.#publisher.now()
   }
 
+  #untilLoaded(): Promise<void> {
+    return new Promise((resolve) => this.#whenLoaded.push(resolve))
+  }
+
   /** Shows what has been loaded. */
   #release(): void {
     this.#isHeld = false
@@ -275,7 +283,7 @@ export class ThreadSession {
   async #sendMessage(text: string, files: readonly Blob[]): Promise<boolean> {
     if (text === '' && files.length === 0) return false
     const content = files.length === 0 ? text : await contentOf(text, files)
-    if (this.#status === 'loading') await new Promise<void>((resolve) => this.#whenLoaded.push(resolve))
+    if (this.#status === 'loading') await this.#untilLoaded()
     if (!this.#isOpen || this.#status !== 'idle' || this.#questions.length > 0) return false
     this.#outbox = [...this.#outbox, { id: newId(), role: 'user', content }]
     void this.#run()
@@ -402,7 +410,7 @@ export class ThreadSession {
     const { tools = {} } = this.options
     const stop = new AbortController()
     this.#toolStop = stop
-    const results = callIds.map(async (toolCallId): Promise<Message> => {
+    const results = callIds.map(async (toolCallId): Promise<ToolMessage> => {
       const { name = '', args = '' } = this.#transcript.call(toolCallId) ?? {}
       const result = await runPageTool(tools[name], args, stop.signal)
       return { id: newId(), role: 'tool', toolCallId, ...result }
@@ -410,7 +418,8 @@ export class ThreadSession {
     const messages = await Promise.all(results)
     if (!isCurrent()) return
     for (const message of messages) {
-      if (message.role === 'tool') this.#transcript.addMessages(this.#runId ?? '', [message])
+      const { toolCallId, content, error } = message
+      this.#transcript.addResult(toolCallId, textOf(content), error !== undefined)
     }
     this.#outbox = [...messages, ...this.#outbox]
     if (!stop.signal.aborted) return this.#run()
@@ -447,6 +456,11 @@ export class ThreadSession {
   }
 
   #onEvent(event: BaseEvent): void {
+    // The end of a run that this page has left because it could not be cancelled on the server.
+    if (event.type === EventType.RUN_ERROR && (event as RunErrorEvent).code === 'abort') {
+      this.#trace.addEvent({ ...event, type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } } as BaseEvent)
+      return
+    }
     if (event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR) this.#updatedAt = undefined
     if (event.type === EventType.RUN_FINISHED) {
       const { outcome } = event as RunFinishedEvent

@@ -49,7 +49,11 @@ export interface ThreadOptions extends Access {
 /** What a thread is doing. */
 export type ThreadStatus = 'loading' | 'idle' | 'running' | 'stopping'
 
-/** What the page can do with a thread. Contract: these functions stay the same as long as the thread is shown. */
+/**
+ * What the page can do with a thread.
+ * Contract: these functions stay the same as long as the thread is shown, and never throw: what fails is a note in the conversation. One that begins a run
+ * resolves when that run has ended, `send` and `reload` before.
+ */
 export interface ThreadActions {
   /** Sends a message. Contract: waits while the conversation loads; false if a run is active, a question is open, or there is nothing to send. */
   readonly send: (text: string, files?: readonly Blob[]) => Promise<boolean>
@@ -69,7 +73,7 @@ export interface ThreadActions {
   readonly edit: (messageId: string, text: string) => Promise<void>
   /** Changes keys of the shared state. Contract: during a run a function is called again with the state that the run leaves. */
   readonly setState: (change: ThreadState | ((state: ThreadState) => ThreadState)) => void
-  /** Loads the conversation again. */
+  /** Loads the conversation again. Contract: resolves when it is shown; an active run goes on after that. */
   readonly reload: () => Promise<void>
 }
 

@@ -206,9 +206,11 @@ export class Transcript {
   #addAnswer({ id, name, content, toolCalls = [], metadata }: AssistantMessage): void {
     this.#agents.set('', name ?? 'Agent')
     const text = textOf(content)
-    if (text !== '' && !this.#texts.get(id)?.text) {
+    const known = this.#texts.get(id)
+    if (known && name !== undefined) known.agent = name
+    if (text !== '' && !known?.text) {
       const item = this.#text(id, '', name)
-      Object.assign(item, { text, agent: name ?? item.agent, done: true })
+      Object.assign(item, { text, done: true })
       this.#drafts.touch(item)
       if (metadata?.partial) this.addNote('cut-off', 'quiet')
     }
