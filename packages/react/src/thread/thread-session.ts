@@ -3,6 +3,7 @@ import {
   EventType,
   type Interrupt,
   type Message,
+  type MessagesSnapshotEvent,
   type ResumeEntry,
   type RunErrorEvent,
   type RunFinishedEvent,
@@ -39,6 +40,12 @@ const KEPT: ReadonlySet<string> = new Set([
   EventType.RUN_FINISHED,
   EventType.RUN_ERROR,
 ])
+
+/** Says that an error of the client is handled. A client that does not know it throws the error, which is caught too. */
+const SILENT: object = { stopPropagation: true }
+
+/** The code of the client itself for a run that it has left. */
+const LEFT = 'abort'
 
 const NO_EVENTS: readonly BaseEvent[] = []
 const TITLE_CHARS = 80
@@ -78,6 +85,8 @@ export class ThreadSession {
   #pending: readonly string[] = []
   #toolStop: AbortController | undefined
   #lostRunId: string | undefined
+  /** What the client has thrown. */
+  #thrown: Error | undefined
   #failed: 'load' | 'run' | undefined
   #failure: NoteItem | undefined
   #saved: Promise<void> = Promise.resolve()
@@ -183,8 +192,14 @@ export class ThreadSession {
         this.#onEvent(event)
         return KEPT.has(event.type) ? undefined : { stopPropagation: true }
       },
-      // After the client has taken over the state and the questions of an event.
+      // After the client has taken over the state of an event.
       onStateChanged: () => this.#publisher.soon(),
+      // The client would also write it to the console.
+      onRunFailed: ({ error }) => {
+        if (agent !== this.#agent || error.name === 'AbortError') return undefined
+        this.#thrown = error
+        return SILENT
+      },
     })
     return agent
   }
@@ -274,10 +289,17 @@ export class ThreadSession {
   async #join(): Promise<void> {
     this.#isJoining = true
     try {
-      await this.#agent.connectAgent({ tools: declared(this.options.tools ?? {}) })
+      await this.#through(this.#agent.connectAgent({ tools: declared(this.options.tools ?? {}) }))
     } finally {
       this.#isJoining = false
     }
+  }
+
+  /** Waits for the client. Contract: throws what it has thrown. */
+  async #through(running: Promise<unknown>): Promise<void> {
+    this.#thrown = undefined
+    await running
+    if (this.#thrown) throw this.#thrown
   }
 
   async #sendMessage(text: string, files: readonly Blob[]): Promise<boolean> {
@@ -355,12 +377,8 @@ export class ThreadSession {
       // Saving holds the lease of the thread for a short time.
       await this.#saved
       this.#agent.setMessages([...(again ?? []), ...this.#outbox])
-      await this.#agent.runAgent({
-        runId,
-        tools: declared(tools),
-        ...(context && { context: [...context] }),
-        ...(resume && { resume: [...resume] }),
-      })
+      const parameters = { runId, tools: declared(tools), ...(context && { context: [...context] }) }
+      await this.#through(this.#agent.runAgent({ ...parameters, ...(resume && { resume: [...resume] }) }))
       if (!isCurrent()) return
       this.#answers.clear()
       // Another page has answered before: the history has the result.
@@ -456,30 +474,51 @@ export class ThreadSession {
   }
 
   #onEvent(event: BaseEvent): void {
-    // The end of a run that this page has left because it could not be cancelled on the server.
-    if (event.type === EventType.RUN_ERROR && (event as RunErrorEvent).code === 'abort') {
-      this.#trace.addEvent({ ...event, type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } } as BaseEvent)
-      return
-    }
-    if (event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR) this.#updatedAt = undefined
-    if (event.type === EventType.RUN_FINISHED) {
-      const { outcome } = event as RunFinishedEvent
-      this.#pending = (outcome?.type === 'success' && outcome.pendingToolCallIds) || []
-      if (this.#runId === undefined) this.#showWaiting(event as RunFinishedEvent)
-    }
-    if (event.type === EventType.RUN_ERROR) {
-      const { code, metadata } = event as RunErrorEvent
-      if (code === 'RUN_LOST' && metadata?.retryable === true) this.#lostRunId = this.#runId
-      this.#failed = 'run'
-    }
-    if (event.type === EventType.RUN_STARTED) this.#onRunStarted(event as RunStartedEvent)
-    const isHistory = this.#runId === undefined && event.type === EventType.MESSAGES_SNAPSHOT
-    if (isHistory && !this.options.history) {
-      const { messages } = event as BaseEvent & { readonly messages: readonly Message[] }
-      this.#transcript.addMessages('', messages)
+    switch (event.type) {
+      case EventType.RUN_STARTED:
+        this.#onRunStarted(event as RunStartedEvent)
+        break
+      case EventType.RUN_FINISHED:
+        this.#onRunFinished(event as RunFinishedEvent)
+        break
+      case EventType.RUN_ERROR:
+        if ((event as RunErrorEvent).code === LEFT) {
+          this.#onRunLeft(event)
+          return
+        }
+        this.#onRunError(event as RunErrorEvent)
+        break
+      case EventType.MESSAGES_SNAPSHOT:
+        if (this.#runId === undefined) this.#onHistory(event as MessagesSnapshotEvent)
+        break
     }
     this.#addEvent(event)
     this.#publisher.soon()
+  }
+
+  #onRunFinished({ outcome }: RunFinishedEvent): void {
+    this.#updatedAt = undefined
+    this.#pending = (outcome?.type === 'success' && outcome.pendingToolCallIds) || []
+    if (this.#runId !== undefined || this.options.history) return
+    // In the history a call inside a sub-agent, which it does not have, waits with the call around it.
+    const asked = outcome?.type === 'interrupt' ? outcome.interrupts : []
+    const calls = asked.flatMap(({ toolCallId }) => toolCallId?.split('/')[0] ?? [])
+    this.#transcript.wait([...calls, ...this.#pending])
+  }
+
+  #onRunError({ code, metadata }: RunErrorEvent): void {
+    this.#updatedAt = undefined
+    this.#failed = 'run'
+    if (code === 'RUN_LOST' && metadata?.retryable === true) this.#lostRunId = this.#runId
+  }
+
+  /** The end of a run that this page has left because it could not be cancelled on the server. */
+  #onRunLeft(event: BaseEvent): void {
+    this.#trace.addEvent({ ...event, type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } } as BaseEvent)
+  }
+
+  #onHistory({ messages }: MessagesSnapshotEvent): void {
+    if (!this.options.history) this.#transcript.addMessages('', messages)
   }
 
   #onRunStarted({ runId, input, protocolVersion }: RunStartedEvent): void {
@@ -498,14 +537,6 @@ export class ThreadSession {
     this.#others?.tellOfRun()
     // At once, because the page may be closed before the run has ended.
     if (this.#title === undefined) void this.#look().catch(ignore)
-  }
-
-  /** Shows which calls of the history wait for answers. */
-  #showWaiting({ outcome }: RunFinishedEvent): void {
-    const asked = outcome?.type === 'interrupt' ? outcome.interrupts : []
-    // A call inside a sub-agent, which the history does not have, waits with the call around it.
-    const calls = asked.flatMap(({ toolCallId }) => toolCallId?.split('/')[0] ?? [])
-    if (!this.options.history) this.#transcript.wait([...calls, ...this.#pending])
   }
 
   /** Adds an event. Contract: the server sends an idle thread as a run without a protocol version, which is not shown. */
