@@ -50,11 +50,13 @@ function untilAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Does something unless another page of this browser is doing it. */
-export async function unlessElsewhere(name: string, action: () => Promise<void>): Promise<void> {
+/** Does something unless another page of this browser is doing it. Contract: false if another one is. */
+export async function unlessElsewhere(name: string, action: () => Promise<void>): Promise<boolean> {
+  const once = async () => {
+    await action()
+    return true
+  }
   const locks = typeof navigator === 'undefined' ? undefined : navigator.locks
-  if (!locks) return action()
-  await locks.request(name, { ifAvailable: true }, async (lock) => {
-    if (lock) await action()
-  })
+  if (!locks) return once()
+  return locks.request(name, { ifAvailable: true }, async (lock) => lock !== null && (await once()))
 }

@@ -82,6 +82,8 @@ export class ThreadSession {
   /** The run that this page asks for, until it has begun. */
   #requestedRunId: string | undefined
   #isJoining = false
+  /** Whether another page has started a run while one was shown here. */
+  #isBehind = false
   #pending: readonly string[] = []
   #toolStop: AbortController | undefined
   #lostRunId: string | undefined
@@ -146,6 +148,7 @@ export class ThreadSession {
     this.#others = new OtherPages(`troupe ${url} ${threadId}`, {
       onRun: () => {
         if (this.#status === 'idle') void this.#reload()
+        else this.#isBehind = true
       },
       onReturn: () => void this.#lookAgain(),
     })
@@ -231,6 +234,7 @@ export class ThreadSession {
     // What is shown stays until there is something new.
     this.#isHeld = this.view().items.length > 0
     this.#epoch++
+    this.#isBehind = false
     const { state } = this.#agent
     this.#agent = this.#newAgent()
     this.#agent.state = state
@@ -404,6 +408,7 @@ export class ThreadSession {
 
   /** After a run: runs the tools of this page that it waits for. */
   async #afterRun(): Promise<void> {
+    const isCurrent = this.#watch()
     const { tools = {}, threadId } = this.options
     const wanted = this.#pending.filter((id) => Object.hasOwn(tools, this.#transcript.call(id)?.name ?? ''))
     this.#runId = undefined
@@ -412,11 +417,12 @@ export class ThreadSession {
       const [first] = wanted
       this.#setStatus('running')
       this.#release()
-      await unlessElsewhere(`troupe ${threadId} ${first}`, () => this.#runTools(wanted))
-      return
+      if (await unlessElsewhere(`troupe ${threadId} ${first}`, () => this.#runTools(wanted))) return
+      if (!isCurrent()) return
     }
     this.#setStatus('idle')
     this.#release()
+    if (this.#isBehind) return this.#reload()
     this.#save()
     const isNew = this.#updatedAt === undefined || this.#title === undefined
     if (isNew && this.#transcript.items.length > 0) await this.#look().catch(ignore)
@@ -449,15 +455,14 @@ export class ThreadSession {
   /** Asks what the server knows of the thread, and gives it a title if it has none. */
   async #look(): Promise<ThreadInfo | undefined> {
     const isCurrent = this.#watch()
+    const words = this.#firstWords
     const info = await this.#requests.info()
+    // Also when another conversation is shown by now.
+    const needsTitle = info !== undefined && info.title === undefined && words !== undefined
+    if (needsTitle) await this.#requests.setTitle(words).catch(ignore)
     if (!info || !isCurrent()) return info
     this.#updatedAt = info.updatedAt
-    this.#title = info.title
-    const words = this.#firstWords
-    if (info.title === undefined && words !== undefined) {
-      this.#title = words
-      await this.#requests.setTitle(words).catch(ignore)
-    }
+    this.#title = needsTitle ? words : info.title
     return info
   }
 
