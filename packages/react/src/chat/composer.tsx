@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useState } from 'react'
 import { Icon } from '../view/icon.tsx'
 import { useConversation, useShownThread } from './conversation-context.ts'
 import { FilePicker } from './file-picker.tsx'
@@ -51,7 +51,8 @@ export function Composer({ accept, autoFocus = true }: ComposerProps): ReactNode
     >
       {accept !== undefined && <FilePicker accept={accept} files={files} onChange={setFiles} />}
       <textarea
-        ref={composer}
+        // The types of React 18 have no null here.
+        ref={composer as RefObject<HTMLTextAreaElement>}
         rows={1}
         value={text}
         aria-label={labels.message}
