@@ -13,7 +13,7 @@ export interface ConversationProps extends Omit<ConversationProviderProps, 'chil
 
 /**
  * A conversation: what was said and done, the open questions, and the message box.
- * @example const chat = <Conversation thread={thread} />
+ * @example const chat = <Conversation thread={useThread({ url: '/agent', threadId })} />
  */
 export function Conversation({
   empty,

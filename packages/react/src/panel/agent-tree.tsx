@@ -26,7 +26,7 @@ export interface AgentTreeProps {
 
 /**
  * The agents, their transfers and the agents that are called as tools; active agents are highlighted.
- * @example const tree = <AgentTree agent={{ name: 'Desk', description: 'Helps.' }} thread={thread} />
+ * @example const tree = <AgentTree agent={{ name: 'Desk', description: 'Helps.' }} thread={useThread({ url, threadId })} />
  */
 export function AgentTree({ agent, tools = [], thread: { runs }, ...props }: AgentTreeProps): ReactNode {
   const labels = useLabels(props.labels)

@@ -19,7 +19,7 @@ const NOTHING: Tokens = { input: 0, output: 0 }
 
 /**
  * The agents and tools of each run over time, with durations, tokens and costs; the newest run first.
- * @example const timeline = <Timeline thread={thread} />
+ * @example const timeline = <Timeline thread={useThread({ url: '/agent', threadId })} />
  */
 export function Timeline({ thread: { runs }, tokens = NO_TOKENS, traceUrl, ...props }: TimelineProps): ReactNode {
   const labels = useLabels(props.labels)

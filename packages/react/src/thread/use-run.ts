@@ -6,7 +6,7 @@ const TICK_MS = 1_000
 
 /**
  * A run of a thread, the last one by default; while it is active, its time goes on.
- * @example const run = useRun(thread) // run?.status, run?.active, run?.spans, run?.tokens
+ * @example useRun(useThread({ url: '/agent', threadId }))?.status // 'running'
  */
 export function useRun({ runs }: Pick<Thread, 'runs'>, runId?: string): Run | undefined {
   return useRunning(runId === undefined ? runs.at(-1) : runs.find((run) => run.runId === runId))

@@ -20,7 +20,7 @@ export interface ThreadListProps {
 
 /**
  * The conversations of a user, to open, rename and delete.
- * @example const list = <ThreadList threads={threads} current={thread.threadId} onChoose={(id) => console.log(id)} />
+ * @example const list = <ThreadList threads={useThreads({ url })} current={threadId} onChoose={(id) => console.log(id)} />
  */
 export function ThreadList(props: ThreadListProps): ReactNode {
   const { threads, current, onChoose, onRemoved, canRename = true } = props

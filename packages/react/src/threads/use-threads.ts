@@ -40,7 +40,7 @@ interface Loaded {
 
 /**
  * The conversations of a user: loaded at first, when the page gets the focus, when `thread` changes its status, and while one of them runs.
- * @example const threads = useThreads({ url: '/agent', thread })
+ * @example useThreads({ url: '/agent', thread: useThread({ url: '/agent', threadId }) }).list
  */
 export function useThreads({ url, headers, fetch, thread, pageSize = 50 }: ThreadsOptions): Threads {
   const access = useRef({ headers, fetch })
