@@ -31,6 +31,7 @@ export default defineConfig({
           include: [
             'apps/*/src/**/*.test.ts',
             'apps/*/page/src/**/*.test.ts',
+            'templates/*/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/mcp/src/**/*.test.ts',

@@ -20,8 +20,8 @@ export class ThreadRequests {
 
   /** What the server knows of the thread; undefined for a new one. */
   async info(): Promise<ThreadInfo | undefined> {
-    const response = await this.#send(this.#url())
-    return response.status === 404 ? undefined : jsonOf(response)
+    const response = await this.#send(`${this.#url()}?optional`)
+    return response.status === 204 || response.status === 404 ? undefined : jsonOf(response)
   }
 
   async setTitle(title: string): Promise<void> {
