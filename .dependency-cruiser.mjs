@@ -96,7 +96,7 @@ export default {
       name: 'awilix-in-apps-only',
       comment: 'Services never see the container; wiring happens in one place.',
       severity: 'error',
-      from: { pathNot: '^apps/' },
+      from: { pathNot: '^(apps|templates)/' },
       to: { path: 'awilix' },
     },
     {

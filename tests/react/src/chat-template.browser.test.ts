@@ -3,11 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { memoryStore } from '@troupe/kernel/memory-store'
-import { asValue } from 'awilix'
 import axe, { type AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startChromium } from '../../../apps/assistant/browser/chromium.fixture.ts'
 import { createApp } from '../../../templates/chat/src/container.ts'
 import { buildPage } from '../../../templates/chat/src/page.ts'
@@ -21,10 +19,11 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chat-template-'))
-  ;[browser] = await Promise.all([startChromium(), buildPage(folder)])
+  ;[browser] = await Promise.all([startChromium(), buildPage(join(folder, 'page'))])
 })
 
 afterAll(async () => {
+  vi.unstubAllEnvs()
   await browser?.close()
   await rm(folder, { recursive: true, force: true })
 })
@@ -42,8 +41,7 @@ test.each([
 ] as const)(
   'a book is found, ordered after a question, and the page made dark: %s, %i wide',
   async (colorScheme, width) => {
-    const app = createApp().register({ store: asValue(memoryStore()) })
-    await using server = await startServer(app, { port: 0, page: folder })
+    await using server = await startServer(createApp(), { port: 0, page: join(folder, 'page') })
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
     context.setDefaultTimeout(15_000)
     const page = await context.newPage()

@@ -30,7 +30,7 @@ export function Timeline({ thread: { runs }, tokens = NO_TOKENS, traceUrl, ...pr
   ))
   return (
     <div className="troupe-timeline">
-      {runs.length > 1 && (
+      {runs.length > 1 && whole.input + whole.output > 0 && (
         <p className="troupe-run-about">
           {labels.thisConversation}
           {spentText(whole, labels)}
