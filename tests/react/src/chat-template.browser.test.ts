@@ -41,6 +41,7 @@ test.each([
 ] as const)(
   'a book is found, ordered after a question, and the page made dark: %s, %i wide',
   async (colorScheme, width) => {
+    vi.stubEnv('DATABASE_FILE', join(folder, `${colorScheme}-${width}.db`))
     await using server = await startServer(createApp(), { port: 0, page: join(folder, 'page') })
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
     context.setDefaultTimeout(15_000)
