@@ -10,7 +10,6 @@ import {
   type RunStartedEvent,
   type ToolMessage,
 } from '@ag-ui/client'
-import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { type Send, sender } from '../request/access.ts'
 import { failureOf } from '../request/failure.ts'
 import { contentOf, textOf, withText } from './content.ts'
@@ -20,10 +19,10 @@ import { OtherPages } from './other-pages.ts'
 import { declared, runPageTool, unlessElsewhere } from './page-tool.ts'
 import { Publisher } from './publisher.ts'
 import { SharedState } from './shared-state.ts'
+import { ShownConversation } from './shown-conversation.ts'
 import type { Thread, ThreadActions, ThreadOptions, ThreadStatus } from './thread.ts'
+import { ThreadClient } from './thread-client.ts'
 import { type ThreadInfo, ThreadRequests } from './thread-requests.ts'
-import { Trace } from './trace.ts'
-import { Transcript } from './transcript.ts'
 import { userItem } from './user-item.ts'
 
 /** A run that this page asks for. */
@@ -32,17 +31,6 @@ interface RunRequest {
   readonly again?: readonly Message[]
   readonly resume?: readonly ResumeEntry[]
 }
-
-/** The events that the AG-UI client keeps itself, for the state and the open questions. The messages are in the transcript, which copies nothing. */
-const KEPT: ReadonlySet<string> = new Set([
-  EventType.STATE_SNAPSHOT,
-  EventType.STATE_DELTA,
-  EventType.RUN_FINISHED,
-  EventType.RUN_ERROR,
-])
-
-/** Says that an error of the client is handled. A client that does not know it throws the error, which is caught too. */
-const SILENT: object = { stopPropagation: true }
 
 /** The code of the client itself for a run that it has left. */
 const LEFT = 'abort'
@@ -63,11 +51,9 @@ export class ThreadSession {
   readonly #actions: ThreadActions
   readonly #state = new SharedState()
   readonly #answers = new Map<string, ResumeEntry>()
-  #agent: ResumableHttpAgent
+  #client: ThreadClient
   #others: OtherPages | undefined
-  #transcript = new Transcript()
-  #trace = new Trace()
-  #events: BaseEvent[] = []
+  #shown: ShownConversation
   #view: Thread | undefined
   /** Whether the view stays as it is until the conversation has been loaded again. */
   #isHeld = false
@@ -78,7 +64,6 @@ export class ThreadSession {
   #whenLoaded: (() => void)[] = []
   /** What the server does not have yet: messages of the user, and results of tools of this page. */
   #outbox: readonly Message[] = []
-  #runId: string | undefined
   /** The run that this page asks for, until it has begun. */
   #requestedRunId: string | undefined
   #isJoining = false
@@ -87,8 +72,6 @@ export class ThreadSession {
   #pending: readonly string[] = []
   #toolStop: AbortController | undefined
   #lostRunId: string | undefined
-  /** What the client has thrown. */
-  #thrown: Error | undefined
   #failed: 'load' | 'run' | undefined
   #failure: NoteItem | undefined
   #saved: Promise<void> = Promise.resolve()
@@ -101,7 +84,8 @@ export class ThreadSession {
     this.#publisher = new Publisher(() => {
       if (!this.#isHeld) this.#view = undefined
     })
-    this.#agent = this.#newAgent()
+    this.#client = this.#newClient()
+    this.#shown = new ShownConversation(options.keepEvents ?? false)
     this.#actions = {
       send: (text, files = []) => this.#sendMessage(text, files),
       answer: (interruptId, payload) => this.#settle({ interruptId, status: 'resolved', payload }),
@@ -131,12 +115,12 @@ export class ThreadSession {
       threadId: this.options.threadId,
       status: this.#status,
       items: this.#items,
-      runs: this.#trace.runs,
+      runs: this.#shown.trace.runs,
       questions: this.#questions,
-      state: this.#state.on(this.#agent.state),
+      state: this.#state.on(this.#client.state),
       title: this.#title ?? this.#firstWords,
       recovery: this.#recovery,
-      events: this.options.keepEvents ? [...this.#events] : NO_EVENTS,
+      events: this.options.keepEvents ? [...this.#shown.events] : NO_EVENTS,
     }
     return this.#view
   }
@@ -158,12 +142,12 @@ export class ThreadSession {
       this.#epoch++
       this.#toolStop?.abort()
       this.#others?.close()
-      void this.#agent.detachActiveRun()
+      this.#client.leave()
     }
   }
 
   get #items(): readonly Item[] {
-    const { items } = this.#transcript
+    const { items } = this.#shown.transcript
     const isUnsent = this.#status === 'idle'
     const unsent = this.#outbox.flatMap((message) =>
       message.role === 'user' ? [userItem(message.id, message.content, isUnsent)] : [],
@@ -173,7 +157,7 @@ export class ThreadSession {
   }
 
   get #questions(): readonly Interrupt[] {
-    return this.#agent.pendingInterrupts.filter(({ id }) => !this.#answers.has(id))
+    return this.#client.questions.filter(({ id }) => !this.#answers.has(id))
   }
 
   get #firstWords(): string | undefined {
@@ -186,25 +170,11 @@ export class ThreadSession {
     return this.#lostRunId === undefined ? this.#failed && 'retry' : 'continue'
   }
 
-  #newAgent(): ResumableHttpAgent {
-    const { url, threadId, reconnect } = this.options
-    const agent = new ResumableHttpAgent({ url, threadId, fetch: this.#send, ...(reconnect && { reconnect }) })
-    agent.subscribe({
-      onEvent: ({ event }) => {
-        if (agent !== this.#agent || !this.#isOpen) return { stopPropagation: true }
-        this.#onEvent(event)
-        return KEPT.has(event.type) ? undefined : { stopPropagation: true }
-      },
-      // After the client has taken over the state of an event.
-      onStateChanged: () => this.#publisher.soon(),
-      // The client would also write it to the console.
-      onRunFailed: ({ error }) => {
-        if (agent !== this.#agent || error.name === 'AbortError') return undefined
-        this.#thrown = error
-        return SILENT
-      },
+  #newClient(): ThreadClient {
+    return new ThreadClient(this.options, this.#send, {
+      onEvent: (event) => this.#onEvent(event),
+      onState: () => this.#publisher.soon(),
     })
-    return agent
   }
 
   /** Whether what goes on now is still to be shown later. */
@@ -230,20 +200,17 @@ export class ThreadSession {
   }
 
   async #reload(): Promise<void> {
-    void this.#agent.detachActiveRun()
+    this.#client.leave()
     // What is shown stays until there is something new.
     this.#isHeld = this.view().items.length > 0
     this.#epoch++
     this.#isBehind = false
-    const { state } = this.#agent
-    this.#agent = this.#newAgent()
-    this.#agent.state = state
-    this.#transcript = new Transcript()
-    this.#trace = new Trace()
-    this.#events = []
+    const { state } = this.#client
+    this.#client = this.#newClient()
+    this.#client.state = state
+    this.#shown = new ShownConversation(this.options.keepEvents ?? false)
     this.#answers.clear()
     this.#pending = []
-    this.#runId = undefined
     this.#requestedRunId = undefined
     this.#lostRunId = undefined
     this.#failed = undefined
@@ -257,7 +224,7 @@ export class ThreadSession {
     try {
       const running = await this.#loadHistory(isCurrent)
       // The run ended between two requests.
-      const missed = running !== undefined && !this.#trace.runs.some(({ runId }) => runId === running)
+      const missed = running !== undefined && !this.#shown.trace.runs.some(({ runId }) => runId === running)
       if (missed && isCurrent()) return await this.#reload()
     } catch (error) {
       if (!isCurrent()) return
@@ -277,12 +244,7 @@ export class ThreadSession {
     }
     const { running, runs } = await history(threadId)
     if (!isCurrent()) return undefined
-    for (const { runId, userMessages, results, messages, events } of runs) {
-      for (const { id, text, content = text } of userMessages) this.#transcript.addUserMessage(id, content)
-      for (const { toolCallId, text } of results) this.#transcript.addResult(toolCallId, text)
-      this.#transcript.addMessages(runId, messages)
-      for (const event of events) this.#addEvent(event)
-    }
+    this.#shown.addPast(runs)
     if (running !== undefined) this.#setStatus('running')
     if (runs.length === 0) return running
     this.#release()
@@ -293,17 +255,10 @@ export class ThreadSession {
   async #join(): Promise<void> {
     this.#isJoining = true
     try {
-      await this.#through(this.#agent.connectAgent({ tools: declared(this.options.tools ?? {}) }))
+      await this.#client.join(declared(this.options.tools ?? {}))
     } finally {
       this.#isJoining = false
     }
-  }
-
-  /** Waits for the client. Contract: throws what it has thrown. */
-  async #through(running: Promise<unknown>): Promise<void> {
-    this.#thrown = undefined
-    await running
-    if (this.#thrown) throw this.#thrown
   }
 
   async #sendMessage(text: string, files: readonly Blob[]): Promise<boolean> {
@@ -327,12 +282,12 @@ export class ThreadSession {
   async #stop(): Promise<void> {
     if (this.#status !== 'running') return
     const isCurrent = this.#watch()
-    const runId = this.#runId
+    const runId = this.#shown.runId
     this.#setStatus('stopping')
     this.#toolStop?.abort()
     if (runId === undefined || (await this.#requests.cancelRun(runId)) || !isCurrent()) return
-    this.#agent.abortRun()
-    this.#transcript.addNote('stopped', 'quiet')
+    this.#client.abort()
+    this.#shown.transcript.addNote('stopped', 'quiet')
   }
 
   async #continue(): Promise<void> {
@@ -355,12 +310,12 @@ export class ThreadSession {
 
   /** Answers a message of the user again, maybe with another text; its files stay. */
   async #answerAgain(messageId?: string, text?: string): Promise<void> {
-    const user = this.#transcript.user(messageId)
+    const user = this.#shown.transcript.user(messageId)
     if (!user || this.#status !== 'idle') return
     const content = text === undefined ? user.content : withText(user.content, text)
-    this.#transcript.cutAfter(user.id, content)
+    this.#shown.transcript.cutAfter(user.id, content)
     // What was asked after it is cut off too, and so is what was not sent.
-    this.#agent.pendingInterrupts = []
+    this.#client.dropQuestions()
     this.#outbox = []
     await this.#run({ again: [{ id: user.id, role: 'user', content }] })
   }
@@ -370,7 +325,7 @@ export class ThreadSession {
     const runId = newId()
     this.#applyChanges()
     this.#pending = []
-    this.#runId = runId
+    this.#shown.runId = runId
     this.#requestedRunId = runId
     this.#lostRunId = undefined
     this.#failed = undefined
@@ -380,14 +335,17 @@ export class ThreadSession {
     try {
       // Saving holds the lease of the thread for a short time.
       await this.#saved
-      this.#agent.setMessages([...(again ?? []), ...this.#outbox])
-      const parameters = { runId, tools: declared(tools), ...(context && { context: [...context] }) }
-      await this.#through(this.#agent.runAgent({ ...parameters, ...(resume && { resume: [...resume] }) }))
+      await this.#client.run([...(again ?? []), ...this.#outbox], {
+        runId,
+        tools: declared(tools),
+        ...(context && { context: [...context] }),
+        ...(resume && { resume: [...resume] }),
+      })
       if (!isCurrent()) return
       this.#answers.clear()
       // Another page has answered before: the history has the result.
       const isOver = this.#questions.length === 0 && this.#pending.length === 0
-      if (resume && isOver && this.#transcript.isWaiting) return await this.#reload()
+      if (resume && isOver && this.#shown.transcript.isWaiting) return await this.#reload()
     } catch (error) {
       if (!isCurrent()) return
       this.#answers.clear()
@@ -410,9 +368,9 @@ export class ThreadSession {
   async #afterRun(): Promise<void> {
     const isCurrent = this.#watch()
     const { tools = {}, threadId } = this.options
-    const wanted = this.#pending.filter((id) => Object.hasOwn(tools, this.#transcript.call(id)?.name ?? ''))
-    this.#runId = undefined
-    this.#transcript.close()
+    const wanted = this.#pending.filter((id) => Object.hasOwn(tools, this.#shown.transcript.call(id)?.name ?? ''))
+    this.#shown.runId = undefined
+    this.#shown.transcript.close()
     if (wanted.length > 0) {
       const [first] = wanted
       this.#setStatus('running')
@@ -425,7 +383,7 @@ export class ThreadSession {
     if (this.#isBehind) return this.#reload()
     this.#save()
     const isNew = this.#updatedAt === undefined || this.#title === undefined
-    if (isNew && this.#transcript.items.length > 0) await this.#look().catch(ignore)
+    if (isNew && !this.#shown.isEmpty) await this.#look().catch(ignore)
     this.#publisher.soon()
   }
 
@@ -435,7 +393,7 @@ export class ThreadSession {
     const stop = new AbortController()
     this.#toolStop = stop
     const results = callIds.map(async (toolCallId): Promise<ToolMessage> => {
-      const { name = '', args = '' } = this.#transcript.call(toolCallId) ?? {}
+      const { name = '', args = '' } = this.#shown.transcript.call(toolCallId) ?? {}
       const result = await runPageTool(tools[name], args, stop.signal)
       return { id: newId(), role: 'tool', toolCallId, ...result }
     })
@@ -443,12 +401,12 @@ export class ThreadSession {
     if (!isCurrent()) return
     for (const message of messages) {
       const { toolCallId, content, error } = message
-      this.#transcript.addResult(toolCallId, textOf(content), error !== undefined)
+      this.#shown.transcript.addResult(toolCallId, textOf(content), error !== undefined)
     }
     this.#outbox = [...messages, ...this.#outbox]
     if (!stop.signal.aborted) return this.#run()
     // The next message takes the results along.
-    this.#transcript.addNote('stopped', 'quiet')
+    this.#shown.transcript.addNote('stopped', 'quiet')
     this.#setStatus('idle')
   }
 
@@ -488,72 +446,55 @@ export class ThreadSession {
         break
       case EventType.RUN_ERROR:
         if ((event as RunErrorEvent).code === LEFT) {
-          this.#onRunLeft(event)
+          this.#shown.addLeft(event)
           return
         }
         this.#onRunError(event as RunErrorEvent)
         break
       case EventType.MESSAGES_SNAPSHOT:
-        if (this.#runId === undefined) this.#onHistory(event as MessagesSnapshotEvent)
+        if (this.#shown.runId === undefined) this.#onHistory(event as MessagesSnapshotEvent)
         break
     }
-    this.#addEvent(event)
+    this.#shown.addEvent(event)
     this.#publisher.soon()
   }
 
   #onRunFinished({ outcome }: RunFinishedEvent): void {
     this.#updatedAt = undefined
     this.#pending = (outcome?.type === 'success' && outcome.pendingToolCallIds) || []
-    if (this.#runId !== undefined || this.options.history) return
+    if (this.#shown.runId !== undefined || this.options.history) return
     // In the history a call inside a sub-agent, which it does not have, waits with the call around it.
     const asked = outcome?.type === 'interrupt' ? outcome.interrupts : []
     const calls = asked.flatMap(({ toolCallId }) => toolCallId?.split('/')[0] ?? [])
-    this.#transcript.wait([...calls, ...this.#pending])
+    this.#shown.transcript.wait([...calls, ...this.#pending])
   }
 
   #onRunError({ code, metadata }: RunErrorEvent): void {
     this.#updatedAt = undefined
     this.#failed = 'run'
-    if (code === 'RUN_LOST' && metadata?.retryable === true) this.#lostRunId = this.#runId
-  }
-
-  /** The end of a run that this page has left because it could not be cancelled on the server. */
-  #onRunLeft(event: BaseEvent): void {
-    this.#trace.addEvent({ ...event, type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } } as BaseEvent)
+    if (code === 'RUN_LOST' && metadata?.retryable === true) this.#lostRunId = this.#shown.runId
   }
 
   #onHistory({ messages }: MessagesSnapshotEvent): void {
-    if (!this.options.history) this.#transcript.addMessages('', messages)
+    if (!this.options.history) this.#shown.transcript.addMessages('', messages)
   }
 
   #onRunStarted({ runId, input, protocolVersion }: RunStartedEvent): void {
     if (this.#isJoining && protocolVersion !== undefined) {
       // What was before the run that is joined.
-      if (!this.options.history) this.#transcript.addMessages('', input?.messages ?? [])
+      if (!this.options.history) this.#shown.transcript.addMessages('', input?.messages ?? [])
       this.#setStatus('running')
     }
     this.#release()
     if (runId !== this.#requestedRunId) return
     this.#requestedRunId = undefined
     for (const message of this.#outbox) {
-      if (message.role === 'user') this.#transcript.addUserMessage(message.id, message.content)
+      if (message.role === 'user') this.#shown.transcript.addUserMessage(message.id, message.content)
     }
     this.#outbox = []
     this.#others?.tellOfRun()
     // At once, because the page may be closed before the run has ended.
     if (this.#title === undefined) void this.#look().catch(ignore)
-  }
-
-  /** Adds an event. Contract: the server sends an idle thread as a run without a protocol version, which is not shown. */
-  #addEvent(event: BaseEvent): void {
-    if (event.type === EventType.RUN_STARTED) {
-      const { runId, protocolVersion } = event as RunStartedEvent
-      this.#runId = protocolVersion === undefined ? undefined : runId
-    }
-    if (this.#runId === undefined && event.type !== EventType.RUN_ERROR) return
-    if (this.options.keepEvents) this.#events.push(event)
-    this.#transcript.addEvent(event)
-    this.#trace.addEvent(event)
   }
 
   #addFailure(error: unknown): void {
@@ -565,17 +506,17 @@ export class ThreadSession {
   /** Gives the client the state with the changes of this page, for the next run. */
   #applyChanges(): void {
     if (!this.#state.isChanged) return
-    const state = this.#state.on(this.#agent.state)
+    const state = this.#state.on(this.#client.state)
     this.#state.clear()
-    this.#agent.setState(state)
+    this.#client.state = state
   }
 
   /** Saves the shared state. Contract: a new conversation sends its state with its first run instead. */
   #save(): void {
     const { saveState } = this.options
-    if (!saveState || !this.#state.isChanged || this.#transcript.items.length === 0) return
+    if (!saveState || !this.#state.isChanged || this.#shown.isEmpty) return
     this.#applyChanges()
-    const { state } = this.#agent
+    const { state } = this.#client
     this.#saved = this.#saved.then(() => saveState(state)).catch(ignore)
   }
 }
