@@ -15,7 +15,7 @@ const REFRESH_MS = 2_000
 export interface ThreadsOptions extends Access {
   /** The thread that is shown: the list has it too, and is loaded again when it starts or stops running. @default none */
   readonly thread?: Thread | undefined
-  /** How many are loaded at once. @default 50 */
+  /** How many are loaded at once, at least. @default 50 */
   readonly pageSize?: number | undefined
 }
 
