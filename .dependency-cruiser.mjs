@@ -1,5 +1,5 @@
 /** Dependency direction: apps -> plugins -> kernel. `scripts/layers.test.ts` shows that each rule bites. */
-const tests = '\\.(test|fixture)\\.ts$|\\.config\\.ts$'
+const tests = '\\.(test|fixture)\\.tsx?$|\\.config\\.ts$'
 
 export default {
   forbidden: [
@@ -13,7 +13,7 @@ export default {
     {
       name: 'plugin-imports-kernel-only',
       comment:
-        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http, the plugins for engines bundle durable, create-app bundles create-plugin: no other exceptions.',
+        'What one plugin needs of another is a kernel contract. The stores bundle store-sql, the servers bundle http, the plugins for engines bundle durable, create-app bundles create-plugin, and the parts of a page stand on the client of ag-ui: no other exceptions.',
       severity: 'error',
       from: { path: '^packages/(?!kernel/|create-app/)([^/]+)/src/', pathNot: tests },
       to: {
@@ -22,6 +22,7 @@ export default {
           '^packages/kernel/',
           '^packages/$1/',
           ...['durable', 'http', 'store-sql'].map((name) => `^packages/${name}/`),
+          '^packages/ag-ui/src/client\\.ts$',
         ],
       },
     },
@@ -38,6 +39,20 @@ export default {
       severity: 'error',
       from: { path: '^templates/([^/]+)/' },
       to: { path: '^(templates|apps|examples|scripts|tests)/', pathNot: '^templates/$1/' },
+    },
+    {
+      name: 'ag-ui-client-is-for-pages',
+      comment: 'What runs on a page is built on the client of ag-ui; what runs on a server is not.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/(ag-ui|react)/' },
+      to: { path: '^packages/ag-ui/' },
+    },
+    {
+      name: 'react-knows-no-server',
+      comment: 'The parts of a page are bundled for browsers.',
+      severity: 'error',
+      from: { path: '^packages/react/src/', pathNot: tests },
+      to: { path: '^packages/(?!react/)', pathNot: '^packages/ag-ui/src/client\\.ts$' },
     },
     {
       name: 'store-sql-is-for-the-stores',

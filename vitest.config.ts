@@ -31,10 +31,12 @@ export default defineConfig({
           include: [
             'apps/*/src/**/*.test.ts',
             'apps/*/page/src/**/*.test.ts',
+            'templates/*/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
             'templates/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/mcp/src/**/*.test.ts',
+            'tests/react/src/**/*.test.{ts,tsx}',
             'tests/docs/*.test.ts',
             'bench/src/**/*.test.ts',
           ],

@@ -28,7 +28,7 @@ const LIBRARIES: ReadonlyMap<string, string> = new Map([
 
 /** The examples of the exported declarations of all packages. */
 export function allExamples(): readonly Example[] {
-  return globSync('packages/*/src/**/*.ts', { cwd: root })
+  return globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => !/\.(test|fixture)\./.test(path))
     .sort()
@@ -69,7 +69,7 @@ export function mistakesIn(examples: readonly Example[]): readonly string[] {
   const modules = new Map<string, { readonly text: string; readonly example: Example }>()
   const namesOf = exportReader(examples)
   for (const example of examples) {
-    const path = join(root, `${example.file.slice(0, -'.ts'.length)}.example-${example.line}.ts`)
+    const path = join(root, example.file.replace(/\.tsx?$/, `.example-${example.line}$&`))
     modules.set(path, { text: moduleOf(example, namesOf), example })
   }
   const host = ts.createCompilerHost(OPTIONS)
@@ -131,6 +131,7 @@ const OPTIONS: ts.CompilerOptions = {
   ).options,
   declaration: false,
   isolatedDeclarations: false,
+  jsx: ts.JsxEmit.ReactJSX,
   // An example imports types and values alike.
   verbatimModuleSyntax: false,
   typeRoots: [join(root, 'node_modules/@types')],

@@ -14,7 +14,7 @@ export interface Entry {
   readonly file: string
 }
 
-/** Every entry point of every package in `packages`. */
+/** Every entry point of every package in `packages` that is a program; a style sheet is not. */
 export function entries(): readonly Entry[] {
   return globSync('packages/*/package.json', { cwd: root })
     .sort()
@@ -24,7 +24,8 @@ export function entries(): readonly Entry[] {
         name: string
         exports?: Record<string, string>
       }
-      return Object.entries(exports).map(([entry, file]) => ({
+      const programs = Object.entries(exports).filter(([, file]) => !file.endsWith('.css'))
+      return programs.map(([entry, file]) => ({
         folder,
         name: posix.join(name, entry),
         file: join(root, folder, file),

@@ -9,8 +9,8 @@ const packages = globSync('packages/*/src', { cwd: root })
 function importsBetweenFolders(source: string): Map<string, Map<string, string>> {
   const folders = new Map<string, Map<string, string>>()
   const entries = entriesOf(source)
-  const files = globSync('**/*.ts', { cwd: join(root, source) })
-  for (const file of files.filter((name) => !/\.(test|fixture)\.ts$/.test(name) && !entries.includes(name))) {
+  const files = globSync('**/*.{ts,tsx}', { cwd: join(root, source) })
+  for (const file of files.filter((name) => !/\.(test|fixture)\.tsx?$/.test(name) && !entries.includes(name))) {
     const from = dirname(file)
     const text = readFileSync(join(root, source, file), 'utf8')
     for (const [, target = ''] of text.matchAll(/from '(\.[^']+)'/g)) {

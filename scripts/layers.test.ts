@@ -17,6 +17,7 @@ beforeEach(() => {
     'packages/http/src/index.ts': 'export const http = 1\n',
     'packages/http/src/node.ts': 'export const node = 1\n',
     'packages/store-sql/src/index.ts': 'export const sql = 1\n',
+    'packages/ag-ui/src/client.ts': 'export const client = 1\n',
     'packages/durable/src/index.ts': 'export const durable = 1\n',
     'packages/testkit/src/index.ts': "export { kernel } from '../../kernel/src/index.ts'\n",
     'packages/create-plugin/src/command.ts': 'export const command = 1\n',
@@ -90,6 +91,8 @@ describe('layering', () => {
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
     ['http-is-for-the-servers', { 'packages/flow/src/index.ts': "import '../../http/src/index.ts'\n" }],
     ['node-is-for-node-entries', { 'packages/mcp/src/index.ts': "import '../../http/src/node.ts'\n" }],
+    ['ag-ui-client-is-for-pages', { 'packages/flow/src/index.ts': "import '../../ag-ui/src/client.ts'\n" }],
+    ['react-knows-no-server', { 'packages/react/src/index.ts': "import '../../kernel/src/index.ts'\n" }],
     ['durable-is-for-the-engines', { 'packages/flow/src/index.ts': "import '../../durable/src/index.ts'\n" }],
     ['tests-import-testkit-at-most', { 'packages/testkit/src/a.test.ts': "import '../../flow/src/index.ts'\n" }],
     [
@@ -117,8 +120,9 @@ describe('layering', () => {
     expect(broken()).toContain(rule)
   })
 
-  it('lets a test use the testkit, the stores bundle store-sql, the servers http, and apps share apps/setup', () => {
+  it('lets a test use the testkit, the stores bundle store-sql, the servers http, pages use the client of ag-ui, and apps share apps/setup', () => {
     plant({
+      'packages/react/src/index.ts': "import '../../ag-ui/src/client.ts'\n",
       'apps/setup/src/index.ts': "export { kernel } from '../../../packages/kernel/src/index.ts'\n",
       'apps/console/src/config.ts': "import '../../setup/src/index.ts'\n",
       'packages/flow/src/a.test.ts': "import '../../testkit/src/index.ts'\nimport 'zod'\n",

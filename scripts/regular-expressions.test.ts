@@ -9,7 +9,7 @@ process.env.RECHECK_BACKEND = 'pure'
 const { checkSync } = await import('recheck')
 
 const root = resolve(import.meta.dirname, '..')
-const files = globSync(['packages/*/src/**/*.ts', 'apps/*/{src,page/src}/**/*.{ts,tsx}'], { cwd: root })
+const files = globSync(['packages/*/src/**/*.{ts,tsx}', 'apps/*/{src,page/src}/**/*.{ts,tsx}'], { cwd: root })
 const sources = files.filter((file) => !/\.(test|fixture)\.tsx?$/.test(file))
 const found = sources.map((file) => regularExpressionsIn(file, readFileSync(join(root, file), 'utf8')))
 

@@ -45,8 +45,13 @@ it('every template for every model and store type-checks as it is made, with the
       writeFileSync(join(app, 'src/modules', `readme-${i}.ts`), code)
   }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  // React for templates with a page.
-  const options = { ...compilerOptions, lib: [...compilerOptions.lib, 'dom', 'dom.iterable'], jsx: 'react-jsx' }
+  // For templates with a page, which Vite builds.
+  const options = {
+    ...compilerOptions,
+    lib: [...compilerOptions.lib, 'dom', 'dom.iterable'],
+    types: [...compilerOptions.types, 'vite/client'],
+    jsx: 'react-jsx',
+  }
   writeFileSync(
     join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions: options, include: ['*/src', '*/page'] }),

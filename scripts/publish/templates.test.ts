@@ -137,6 +137,24 @@ const USES: Record<string, Use> = {
       return server.stop('SIGTERM')
     },
   },
+  chat: {
+    options: ['--model', 'openai'],
+    async use(name) {
+      const server = start(name, { PORT: '0' })
+      const [url = ''] = /^http\S+/.exec(await server.until('Ctrl-C stops the app)')) ?? []
+      const page = await (await fetch(url)).text()
+      const [, script = ''] = /src="(\/[^"]+\.js)"/.exec(page) ?? []
+      expect(await (await fetch(new URL(script, url))).text()).toContain('troupe-')
+      const asked = { id: 'm1', role: 'user', content: 'Books about cooking' }
+      const answer = await fetch(`${url}/agent`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ threadId: 't1', runId: 'r1', messages: [asked], tools: [], context: [], state: {} }),
+      })
+      expect(await answer.text()).toMatch(/search_books.*cooking.*RUN_FINISHED/is)
+      return server.stop('SIGTERM')
+    },
+  },
   cluster: {
     options: ['--model', 'openai'],
     async use(name) {
@@ -173,7 +191,7 @@ it.each(Object.entries(USES))(
     const args = ['create', 'troupe', name, ...separator, '--template', template, ...options]
     expect(await timed('make', user.run(folder, 'npm', ...args))).toContain(`Made ${name} in ${name}`)
     await timed('install', user.run(app, 'npm', 'install'))
-    expect(await timed('types', user.run(app, 'npx', 'tsc'))).toBe('')
+    await timed('types', user.run(app, 'npm', 'run', 'typecheck'))
     expect(await timed('tests', user.run(app, 'npm', 'test'))).toMatch(/Tests .*passed/)
     expect(await timed('use', use(name))).toBe(0)
     console.log(`${template}: ${times.join(', ')}`)

@@ -29,6 +29,8 @@ it('type-checks every TypeScript snippet of the documents', () => {
       writeFileSync(join(folder, path), `${code}\nexport {}\n`)
     }
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    // The published package has types for its style sheet.
+    writeFileSync(join(folder, 'style.d.ts'), "declare module '@troupe/react/style.css'\n")
     const packages = ours()
     for (const name of snippets.flatMap(({ code }) => importsOf(code))) if (!(name in packages)) link(folder, name)
     for (const name of ['react', 'react-dom', 'express']) link(folder, `@types/${name}`)

@@ -166,7 +166,7 @@ describe('a visitor', () => {
     await list.getByLabel('Delete What’s the weather in Oslo?').click()
     await visitor.sees('What would you like to try?')
     await list.getByText('Oslo').waitFor({ state: 'detached' })
-    expect(await page.evaluate('document.activeElement.id')).toBe('composer')
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe('Message')
     expect(await list.getByText('Quito').count()).toBe(1)
     expect(visitor.complaints).toEqual([])
   })
@@ -181,7 +181,7 @@ describe('a visitor', () => {
     await page.keyboard.press('ArrowRight')
     const run = page.getByRole('region', { name: 'Run 1' })
     await expect.poll(() => shown(run)).toMatch(/complete · [\d.]+ m?s · \d+ tokens in, \d+ out/)
-    const names = await run.locator('.span-name').allInnerTexts()
+    const names = await run.locator('.troupe-span-name').allInnerTexts()
     expect(names).toEqual([
       'RouterAgent',
       'codebase_investigator',
@@ -190,7 +190,7 @@ describe('a visitor', () => {
       'read_file',
       'complete_task',
     ])
-    expect(await shown(run.locator('.span-time').first())).toMatch(/\d+ tok\s+\d/)
+    expect(await shown(run.locator('.troupe-span-time').first())).toMatch(/\d+ tok\s+\d/)
     await visitor.shot('timeline')
     const before = await shown(run)
     await page.keyboard.press('ArrowRight')

@@ -35,7 +35,7 @@ test('the question of an MCP server is a form; its answer books, and the seats a
   await visitor.shot('ferry-progress')
   await visitor.sees('Booked: 3 on the ferry to Skarholm at 13:40.')
   await visitor.idle()
-  await page.locator('.call summary', { hasText: 'ferries_book_ferry' }).click()
+  await page.locator('.troupe-call summary', { hasText: 'ferries_book_ferry' }).click()
   await visitor.sees('seat 3 of 3 is taken')
   await visitor.shot('ferry-booked')
   expect(visitor.complaints).toEqual([])

@@ -61,7 +61,7 @@ test('the timeline of a run grows while it goes on', async () => {
   await expect.poll(() => shown(run2)).toMatch(/running · [\d.]+ s/)
   await expect.poll(() => shown(run1)).toMatch(/tokens in/)
   await visitor.shot('timeline-live')
-  const bar = await run2.locator('.span-bar').last().boundingBox()
+  const bar = await run2.locator('.troupe-span-bar').last().boundingBox()
   expect(bar?.width).toBeGreaterThan(100)
   await page.keyboard.press('Escape')
   await visitor.sees('Stopped.')

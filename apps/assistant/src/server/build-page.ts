@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 const APP = fileURLToPath(new URL('../..', import.meta.url))
 const PAGE = join(APP, 'page')
 const DIST = join(APP, 'dist')
-const CLIENT = fileURLToPath(new URL('.', import.meta.resolve('@troupe/ag-ui/client')))
+/** What the page is built from besides: sources in the repository. */
+const CLIENT = fileURLToPath(new URL('./browser', import.meta.resolve('@troupe/ag-ui/client')))
+const PARTS = fileURLToPath(new URL('.', import.meta.resolve('@troupe/react')))
 const DAY_MS = 86_400_000
 
 /**
@@ -34,7 +36,7 @@ export async function buildPage(print: (text: string) => void): Promise<string> 
 
 async function stampOfSources(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(join(APP, 'package.json')))
-  for (const cwd of [PAGE, join(CLIENT, 'browser')]) {
+  for (const cwd of [PAGE, CLIENT, PARTS]) {
     const paths = await Array.fromAsync(glob('**/*.{ts,tsx,js,css,html,svg,json}', { cwd }))
     for (const path of paths.sort()) hash.update(path).update(await readFile(join(cwd, path)))
   }

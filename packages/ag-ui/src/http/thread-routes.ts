@@ -16,7 +16,7 @@ import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
 import { type HandlerParts, servePieces } from './serve-run.ts'
 import { shownState } from './shown-state.ts'
-import { threadOf, threadUnknown } from './thread-of.ts'
+import { findThread, threadOf, threadUnknown } from './thread-of.ts'
 import { pageOf, threadPage } from './thread-pages.ts'
 
 /** The options of the thread routes. */
@@ -53,7 +53,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'GET',
       path: '/threads/:threadId',
       async handle(context) {
-        const thread = await threadOf(parts.store, context)
+        const thread = await findThread(parts.store, context)
+        // A page that asks whether its conversation has begun expects both.
+        if (!thread && context.query.has('optional')) return new Response(null, { status: 204 })
+        if (!thread) throw threadUnknown()
         const state = shownState(thread.state, hidden, pageChars)
         const { clientToolPrefix: prefix } = viewOf(agent, thread.ref)
         const text = JSON.stringify({

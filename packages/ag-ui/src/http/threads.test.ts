@@ -57,6 +57,13 @@ describe('threads over HTTP', () => {
     })
   })
 
+  it('that do not exist are 404, or 204 if the client expects that', async () => {
+    const { handler } = await filled()
+    const paths = ['/threads/other', '/threads/other?optional', '/threads/t1?optional']
+    const answers = await Promise.all(paths.map((path) => handler(get(path))))
+    expect(answers.map(({ status }) => status)).toEqual([404, 204, 200])
+  })
+
   it('show their messages page by page', async () => {
     const { ask } = await filled()
     const first = await ask('/threads/t1/messages?limit=2')

@@ -1,15 +1,9 @@
-import type { Tool } from '@ag-ui/client'
+import type { PageTools } from '@troupe/react'
 import { setTheme } from '../frame/theme.ts'
-import { argsOf } from './items.ts'
 
-/** A tool that runs on this page. */
-interface ClientTool extends Tool {
-  run(args: Record<string, unknown>): string
-}
-
-const TOOLS: readonly ClientTool[] = [
-  {
-    name: 'set_theme',
+/** The tools that run on this page. */
+export const CLIENT_TOOLS: PageTools = {
+  set_theme: {
     description: 'Makes the page that the user looks at light or dark.',
     parameters: {
       type: 'object',
@@ -22,16 +16,4 @@ const TOOLS: readonly ClientTool[] = [
       return `The page is ${theme} now.`
     },
   },
-]
-
-/** The tools as agents see them. */
-export const CLIENT_TOOLS: Tool[] = TOOLS.map(({ name, description, parameters }) => ({
-  name,
-  description,
-  parameters,
-}))
-
-/** Runs a tool of this page; returns the result for the agent. */
-export function runClientTool(name: string, args: string): string {
-  return TOOLS.find((tool) => tool.name === name)?.run(argsOf(args)) ?? 'This page has no such tool.'
 }

@@ -14,7 +14,7 @@ export interface Postcard {
 }
 
 /** The state that the page and the agents share. */
-export interface Shared {
+export type Shared = {
   readonly packing?: readonly Thing[]
   readonly postcards?: readonly Postcard[]
 }
@@ -25,10 +25,9 @@ export type Edit =
   | { readonly type: 'pack'; readonly id: string; readonly packed: boolean }
   | { readonly type: 'remove'; readonly id: string }
 
-/** The shared state after some edits. */
-export function edited(state: Shared, edits: readonly Edit[]): Shared {
-  if (edits.length === 0) return state
-  return { ...state, packing: edits.reduce(change, state.packing ?? []) }
+/** The shared state after an edit. */
+export function edited({ packing = [] }: Shared, edit: Edit): Shared {
+  return { packing: change(packing, edit) }
 }
 
 function change(list: readonly Thing[], edit: Edit): readonly Thing[] {

@@ -1,19 +1,16 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
-import { Conversation } from './conversation.ts'
+import { type Thread, useThread } from '@troupe/react'
+import { CLIENT_TOOLS } from './client-tools.ts'
+import type { Shared } from './packing.ts'
+import { getHistory, putState } from './server.ts'
 
-/** The conversation of a thread, open while it is shown; renders after each change. */
-export function useConversation(threadId: string): Conversation | undefined {
-  const [conversation, setConversation] = useState<Conversation>()
-  useEffect(() => {
-    const next = new Conversation(threadId)
-    setConversation(next)
-    void next.open()
-    return () => next.close()
-  }, [threadId])
-  useSyncExternalStore(conversation?.subscribe ?? nothing, () => conversation?.version ?? 0)
-  return conversation?.threadId === threadId ? conversation : undefined
-}
-
-function nothing(): () => void {
-  return () => undefined
+/** The conversation of a thread, with everything that the panel shows of it. */
+export function useConversation(threadId: string): Thread {
+  return useThread({
+    url: '/agent',
+    threadId,
+    tools: CLIENT_TOOLS,
+    history: getHistory,
+    keepEvents: true,
+    saveState: (state) => putState(threadId, { packing: (state as Shared).packing ?? [] }),
+  })
 }

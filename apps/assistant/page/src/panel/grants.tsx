@@ -1,10 +1,10 @@
-import type { Conversation } from '../conversation/conversation.ts'
+import type { Thread } from '@troupe/react'
 import type { Grant } from '../conversation/server.ts'
 import { useGrants } from './use-grants.ts'
 
 /** What agents may do without a question, and a way to take it back. */
-export function Grants({ conversation }: { readonly conversation: Conversation }) {
-  const { list, failed, revoke } = useGrants(`${conversation.threadId} ${conversation.status}`)
+export function Grants({ thread }: { readonly thread: Thread }) {
+  const { list, failed, revoke } = useGrants(`${thread.threadId} ${thread.status}`)
   return (
     <section className="grants">
       <h2>Always allowed</h2>
@@ -15,12 +15,12 @@ export function Grants({ conversation }: { readonly conversation: Conversation }
         {list.map((grant) => (
           <li key={grant.id}>
             <span className="grant-what">
-              <code>{grant.tool}</code> {placeOf(grant, conversation.threadId)}
+              <code>{grant.tool}</code> {placeOf(grant, thread.threadId)}
             </span>
             <button
               type="button"
               className="plain"
-              aria-label={`Revoke ${grant.tool} ${placeOf(grant, conversation.threadId)}`}
+              aria-label={`Revoke ${grant.tool} ${placeOf(grant, thread.threadId)}`}
               onClick={() => {
                 revoke(grant.id)
                 document.getElementById('panel-view')?.focus({ preventScroll: true })

@@ -1,17 +1,20 @@
+import type { Thread } from '@troupe/react'
 import { type FormEvent, useRef, useState } from 'react'
-import type { Conversation } from '../conversation/conversation.ts'
+import { type Edit, edited, type Shared } from '../conversation/packing.ts'
 import { Icon } from '../frame/icons.tsx'
 
 /** The list that the page and the agents share; both can change it, even during a run. */
-export function PackingList({ conversation }: { readonly conversation: Conversation }) {
+export function PackingList({ thread }: { readonly thread: Thread }) {
   const [text, setText] = useState('')
   const field = useRef<HTMLInputElement>(null)
-  const { packing = [], postcards = [] } = conversation.shared
+  const { packing = [], postcards = [] } = thread.state as Shared
+  // Made again on the list that a run leaves.
+  const edit = (change: Edit) => thread.setState((state) => edited(state as Shared, change))
   const add = (event: FormEvent) => {
     event.preventDefault()
     if (text.trim() === '') return
     const thing = { id: crypto.randomUUID(), text: text.trim(), packed: false, by: 'you' }
-    conversation.edit({ type: 'add', thing })
+    edit({ type: 'add', thing })
     setText('')
   }
   return (
@@ -26,7 +29,7 @@ export function PackingList({ conversation }: { readonly conversation: Conversat
               <input
                 type="checkbox"
                 checked={packed}
-                onChange={({ target }) => conversation.edit({ type: 'pack', id, packed: target.checked })}
+                onChange={({ target }) => edit({ type: 'pack', id, packed: target.checked })}
               />
               <span className={packed ? 'packed' : undefined}>{name}</span>
             </label>
@@ -36,7 +39,7 @@ export function PackingList({ conversation }: { readonly conversation: Conversat
               className="quiet"
               aria-label={`Remove ${name}`}
               onClick={() => {
-                conversation.edit({ type: 'remove', id })
+                edit({ type: 'remove', id })
                 field.current?.focus({ preventScroll: true })
               }}
             >

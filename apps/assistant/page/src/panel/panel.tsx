@@ -1,15 +1,14 @@
+import { AgentTree, type Thread, Timeline } from '@troupe/react'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
-import type { Conversation } from '../conversation/conversation.ts'
 import type { About } from '../conversation/server.ts'
+import { useTokens } from '../conversation/use-tokens.ts'
 import { Icon } from '../frame/icons.tsx'
-import { AgentTree } from './agent-tree.tsx'
 import { Grants } from './grants.tsx'
 import { PackingList } from './packing-list.tsx'
 import { RawEvents } from './raw-events.tsx'
-import { Timeline } from './timeline.tsx'
 
 interface PanelProps {
-  readonly conversation: Conversation
+  readonly thread: Thread
   readonly about: About | undefined
   /** Whether something covers it. */
   readonly isInert: boolean
@@ -20,7 +19,8 @@ const TABS = ['List', 'Timeline', 'Agents', 'Events', 'Allowed'] as const
 type Tab = (typeof TABS)[number]
 
 /** The panel beside the chat: the shared list, what the agents did, and what they may do without a question. */
-export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
+export function Panel({ thread, about, isInert, onClose }: PanelProps) {
+  const tokens = useTokens(thread)
   const [tab, choose] = useState<Tab>('List')
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -30,11 +30,11 @@ export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
     document.getElementById(`tab-${next}`)?.focus()
   }
   const views: Record<Tab, () => ReactNode> = {
-    List: () => <PackingList conversation={conversation} />,
-    Timeline: () => <Timeline trace={conversation.trace} tokens={conversation.tokens} traceUrl={about?.traceUrl} />,
-    Agents: () => about && <AgentTree about={about} trace={conversation.trace} />,
-    Events: () => <RawEvents events={conversation.events} />,
-    Allowed: () => <Grants conversation={conversation} />,
+    List: () => <PackingList thread={thread} />,
+    Timeline: () => <Timeline thread={thread} tokens={tokens} traceUrl={about?.traceUrl} />,
+    Agents: () => about && <AgentTree agent={about.tree} tools={about.tools} thread={thread} />,
+    Events: () => <RawEvents events={thread.events} />,
+    Allowed: () => <Grants thread={thread} />,
   }
   return (
     <aside className="panel" aria-label="Inspector" inert={isInert}>
