@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Message, RecordCommand, Store } from '@troupe/kernel'
+import type { Message, RecordCommand, Store, Thread, ThreadRef } from '@troupe/kernel'
 import { sqliteStore } from '@troupe/store-sqlite'
 import type { Workload } from '../measure.ts'
 
@@ -33,8 +33,14 @@ export const toolCall = (): RecordCommand => ({
   },
 })
 
+/** A thread whose lease is held. */
+interface HeldThread {
+  readonly own: ThreadRef
+  commit(messages: readonly Message[]): Promise<Thread>
+}
+
 /** Opens a thread and acquires its lease. */
-export async function acquire(store: Store, threadId: string) {
+export async function acquire(store: Store, threadId: string): Promise<HeldThread> {
   const own = { ...ref, threadId }
   await store.threads.open(own)
   const { token } = await store.leases.acquire(own, { runId: `run-${threadId}`, ttlMs: 1e12 })

@@ -15,9 +15,9 @@ export interface Place {
   runner(name: string): Runner
 }
 
-const ALL: {
-  readonly [place: string]: (stack: AsyncDisposableStack, home: string, agents: Agents) => Promise<Place>
-} = {
+type Open = (stack: AsyncDisposableStack, home: string, agents: Agents) => Promise<Place>
+
+const ALL: { readonly [place: string]: Open } = {
   'in memory': async (_, __, agents) => onStore(memoryStore(), agents),
   'on SQLite': async (stack, home, agents) =>
     onStore(stack.use(await openStore({ path: join(home, 'store.db') })), agents),
@@ -49,7 +49,9 @@ function agentIn(agents: Agents, name: string) {
 }
 
 /** The places that there are on this machine, by name. */
-export const PLACES = Object.entries(ALL).filter(([place]) => !(NO_RESTATE && place === 'on Restate'))
+export const PLACES: readonly (readonly [string, Open])[] = Object.entries(ALL).filter(
+  ([place]) => !(NO_RESTATE && place === 'on Restate'),
+)
 
 /** What a reader sees, without the ids and times that differ from run to run. */
 export function told(events: readonly AgentEvent[]): readonly string[] {
