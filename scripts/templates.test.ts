@@ -12,6 +12,7 @@ import { link } from '../tests/docs/guide.fixture.ts'
 const root = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const templates = templatesIn(join(root, 'templates'))
+const skill = join(root, 'skills/troupe')
 let folder: string
 
 beforeAll(() => {
@@ -26,7 +27,7 @@ function makeAll(): readonly string[] {
     return MODELS.flatMap((model) =>
       stores.map((store) => {
         const made = join(folder, [template.name, model, store ?? 'own'].join('-'))
-        createApp({ folder: made, template, model, store, packageManager: 'npm', range: '^1.0.0' })
+        createApp({ folder: made, template, skill, model, store, packageManager: 'npm', range: '^1.0.0' })
         return made
       }),
     )

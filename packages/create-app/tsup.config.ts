@@ -14,6 +14,8 @@ export default defineConfig({
     for (const { name, folder } of templatesIn('../../templates')) {
       for (const file of templatePaths(folder)) pack(join(folder, file), join('dist/templates', name, file))
     }
+    for (const file of templatePaths('../../skills/troupe'))
+      pack(join('../../skills/troupe', file), join('dist/skill', file))
     for (const kind of KINDS) {
       for (const file of TEMPLATE_FILES) {
         pack(join(`../../examples/${kind}-plugin`, file), join('dist/plugins', kind, file))

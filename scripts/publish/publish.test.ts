@@ -103,7 +103,7 @@ describe('a release', () => {
         name,
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
-      const own = files.filter((file) => !/^dist\/(templates|plugins)\//.test(file))
+      const own = files.filter((file) => !/^dist\/(templates|plugins|skill)\//.test(file))
       const wanted = /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|docs\/[\w-]+\.md|dist\/[\w-]+(\.d)?\.(js|ts))$/
       expect(own.filter((file) => !wanted.test(file))).toEqual([])
       expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])

@@ -22,6 +22,7 @@ function runWith(options: Partial<CommandOptions>, ...args: string[]) {
   }
   const given = {
     templates: join(root, 'templates'),
+    skill: join(root, 'skills/troupe'),
     version: '1.2.3',
     taken: {},
     running: 'npm',

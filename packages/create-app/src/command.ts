@@ -15,6 +15,8 @@ import { VENDORS } from './vendor.ts'
 export interface CommandOptions {
   /** The folder of the templates of apps. */
   readonly templates: string
+  /** The folder of what coding assistants read about Troupe. */
+  readonly skill: string
   readonly version: string
   /** The options that the package manager took for its own. */
   readonly taken: TakenOptions
@@ -53,7 +55,7 @@ export async function runCommand(args: readonly string[], options: CommandOption
     const refuse = (text: string) => refusal(() => refuseOccupied(resolve(parent, text)))
     const choices = await choose(given, templates, running, { asker: yes ? undefined : options.asker, refuse })
     const target = resolve(parent, choices.folder)
-    const name = createApp({ ...choices, folder: target, range })
+    const name = createApp({ ...choices, folder: target, skill: options.skill, range })
     return { exitCode: 0, output: made(name, choices) }
   } catch (error) {
     if (error instanceof Cancelled) return { exitCode: 130, output: 'Stopped. Nothing was made.' }

@@ -8,6 +8,7 @@ import type { PackageManager } from './package-manager.ts'
 import { filesOf, type StoreId, type Template, templatesIn } from './template.ts'
 
 const templates = templatesIn(resolve(import.meta.dirname, '../../../templates'))
+const SKILL = resolve(import.meta.dirname, '../../../skills/troupe')
 let folder: string
 
 beforeEach(() => {
@@ -23,6 +24,7 @@ function create(name: string, model: ModelId = 'openai', store?: StoreId, packag
   return createApp({
     folder: target,
     template,
+    skill: SKILL,
     model,
     store: store ?? template.stores[0],
     packageManager,
@@ -114,6 +116,15 @@ describe.each(templates)('the template $name', (template) => {
     }
   })
 
+  it('has the skill for coding assistants, and tells them where it is', () => {
+    create(template.name)
+    expect(read('.agents/skills/troupe/SKILL.md')).toMatch(/^---\nname: troupe\n/)
+    const links = [...read('.agents/skills/troupe/SKILL.md').matchAll(/\]\((references\/[\w-]+\.md)/g)]
+    expect(links.length).toBeGreaterThan(4)
+    for (const [, file = ''] of links) expect(read(`.agents/skills/troupe/${file}`).length).toBeGreaterThan(500)
+    expect(read('AGENTS.md')).toContain('`.agents/skills/troupe/SKILL.md`')
+  })
+
   it('has its name in its README and its package.json, and no version of the repository', () => {
     expect(create(template.name)).toBe('app')
     expect(read('README.md')).toMatch(/^# app\n/)
@@ -157,6 +168,7 @@ describe('making an app', () => {
     const options = {
       folder: target,
       template,
+      skill: SKILL,
       model: 'demo',
       store: undefined,
       packageManager: 'npm',

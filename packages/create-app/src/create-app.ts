@@ -10,6 +10,8 @@ import { renameVendor, VENDORS } from './vendor.ts'
 export interface CreateAppOptions {
   readonly folder: string
   readonly template: Template
+  /** The folder of what coding assistants read about Troupe. */
+  readonly skill: string
   readonly model: ModelId
   /** Undefined if the template has its own store. */
   readonly store: StoreId | undefined
@@ -18,11 +20,15 @@ export interface CreateAppOptions {
   readonly range: string
 }
 
+/** Where coding assistants look for skills. */
+const SKILL = '.agents/skills/troupe'
+
 /** The name that every template has in its README. */
 const NAME = /\bmy-app\b/g
 
 /** Makes an app: the files of its template for the choices that were made. Contract: overwrites nothing; returns the name of its package. */
-export function createApp({ folder, template, model, store, packageManager, range }: CreateAppOptions): string {
+export function createApp(options: CreateAppOptions): string {
+  const { folder, template, skill, model, store, packageManager, range } = options
   refuseOccupied(folder)
   const chosen: ReadonlySet<string> = new Set([model, ...(store === undefined ? [] : [store])])
   const offered: ReadonlySet<string> = new Set(['demo', ...VENDORS.map(({ id }) => id), ...template.stores])
@@ -39,11 +45,12 @@ export function createApp({ folder, template, model, store, packageManager, rang
     const named = file === 'README.md' ? renamed.replaceAll(NAME, name) : renamed
     return { file, text: file.endsWith('.ts') ? named : withCommandsOf(named, packageManager) }
   })
+  const pages = filesOf({ folder: skill }).map(({ file, text }) => {
+    return { file: `${SKILL}/${file}`, text: withCommandsOf(text, packageManager) }
+  })
   // A file with nothing to set would be in the way.
-  writeNewFolder(
-    folder,
-    files.filter(({ file, text }) => file !== '.env.example' || text.includes('=')),
-  )
+  const useful = files.filter(({ file, text }) => file !== '.env.example' || text.includes('='))
+  writeNewFolder(folder, [...useful, ...pages])
   return name
 }
 

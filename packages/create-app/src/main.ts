@@ -12,6 +12,7 @@ const isAnswered = stdin.isTTY && stdout.isTTY && !env.CI
 
 const { exitCode, output } = await runCommand(process.argv.slice(2), {
   templates: join(import.meta.dirname, 'templates'),
+  skill: join(import.meta.dirname, 'skill'),
   version,
   taken: {
     ...(env.npm_config_template && { template: env.npm_config_template }),
