@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { blocksOf, root } from './guide.fixture.ts'
+import { blocksOf, importsOf, root } from './guide.fixture.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const recipes = globSync('docs/recipes/*.md', { cwd: root }).filter((path) => basename(path) !== 'README.md')
@@ -22,4 +22,18 @@ it.each(recipes)('%s is a question, one program and links, at most one screen', 
   const isRun = program[0]?.file?.endsWith('.test.ts') || blocks.some(({ kind }) => kind === 'text')
   expect(isRun).toBe(true)
   expect(text).toMatch(/^More: \[/m)
+})
+
+it.each(recipes)('%s says what to install', (path) => {
+  const [program] = blocksOf(path).filter(({ kind }) => kind === 'ts')
+  const installed = [...read(path).matchAll(/npm install (.*)/g)].flatMap(([, names = '']) => names.split(' '))
+  const needed = importsOf(program?.code ?? '')
+    .filter((name) => !name.startsWith('node:'))
+    .map((name) =>
+      name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/'),
+    )
+  expect(installed).toEqual(expect.arrayContaining(needed))
 })

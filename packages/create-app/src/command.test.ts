@@ -23,6 +23,7 @@ function runWith(options: Partial<CommandOptions>, ...args: string[]) {
   const given = {
     templates: join(root, 'templates'),
     skill: join(root, 'skills/troupe'),
+    node: '24.1.0',
     version: '1.2.3',
     taken: {},
     running: 'npm',
@@ -59,6 +60,17 @@ function person(...answers: string[]): Asker & { readonly asked: string[]; reado
     },
   }
 }
+
+it.each([
+  ['20.20.2', true],
+  ['22.17.1', true],
+  ['22.18.0', false],
+  ['24.1.0', false],
+])('says what to install where Node %s does not run the app', async (node, isSaid) => {
+  const { exitCode, output } = await runWith({ node }, 'my-app', '--yes')
+  expect(exitCode).toBe(0)
+  expect(output.includes(`install Node 22.18 or later: this is ${node}`)).toBe(isSaid)
+})
 
 describe('npm create troupe', () => {
   it('without a terminal takes the defaults, and says which', async () => {

@@ -18,6 +18,8 @@ export interface CommandOptions {
   /** The folder of what coding assistants read about Troupe. */
   readonly skill: string
   readonly version: string
+  /** The version of Node that runs the command. */
+  readonly node: string
   /** The options that the package manager took for its own. */
   readonly taken: TakenOptions
   /** The package manager that runs the command. */
@@ -29,6 +31,9 @@ export interface CommandOptions {
   /** What `plugin` as the first argument needs. */
   readonly plugin: Omit<PluginOptions, 'command' | 'separator' | 'parent' | 'range'>
 }
+
+/** The version of Node that an app needs. */
+const NEEDED = '22.18 or later'
 
 interface CommandResult {
   readonly exitCode: 0 | 1 | 130
@@ -56,7 +61,7 @@ export async function runCommand(args: readonly string[], options: CommandOption
     const choices = await choose(given, templates, running, { asker: yes ? undefined : options.asker, refuse })
     const target = resolve(parent, choices.folder)
     const name = createApp({ ...choices, folder: target, skill: options.skill, range })
-    return { exitCode: 0, output: made(name, choices) }
+    return { exitCode: 0, output: made(name, choices, options.node) }
   } catch (error) {
     if (error instanceof Cancelled) return { exitCode: 130, output: 'Stopped. Nothing was made.' }
     return { exitCode: 1, output: error instanceof Error ? error.message : String(error) }
@@ -73,13 +78,18 @@ function refusal(check: () => void): string | undefined {
   }
 }
 
-function made(name: string, { folder, template, model, store, packageManager, defaults }: Choices): string {
+function made(
+  name: string,
+  { folder, template, model, store, packageManager, defaults }: Choices,
+  node: string,
+): string {
   const run = (command: string) => withCommandsOf(command, packageManager)
   const vendor = VENDORS.find(({ id }) => id === model)
   const inside = folder === '.' || folder === './'
   return [
     ...(defaults.length === 0 ? [] : [`Defaults: ${defaults.join(', ')}. See --help.`, '']),
     `Made ${name} in ${folder} from the template ${template.name}. Next:`,
+    ...(runsTypeScript(node) ? [] : ['', `  install Node ${NEEDED}: this is ${node}, which does not run the app`]),
     '',
     ...(inside ? [] : [`  cd ${quoted(folder)}`]),
     `  ${run('npm install')}`,
@@ -90,6 +100,12 @@ function made(name: string, { folder, template, model, store, packageManager, de
       ? `A demo model answers until ${vendor.variable} is set, in your shell or in .env. README.md has the rest.`
       : 'A demo model answers; README.md says how to take a real one.',
   ].join('\n')
+}
+
+/** Whether this version of Node runs TypeScript by itself, as the apps need it. */
+function runsTypeScript(node: string): boolean {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  return major > 22 || (major === 22 && minor >= 18)
 }
 
 /** A path as it is typed in a shell. */

@@ -14,6 +14,7 @@ const { exitCode, output } = await runCommand(process.argv.slice(2), {
   templates: join(import.meta.dirname, 'templates'),
   skill: join(import.meta.dirname, 'skill'),
   version,
+  node: process.versions.node,
   taken: {
     ...(env.npm_config_template && { template: env.npm_config_template }),
     ...(env.npm_config_model && { model: env.npm_config_model }),

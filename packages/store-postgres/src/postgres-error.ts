@@ -42,7 +42,7 @@ export function postgresError(cause: unknown): KernelError {
   if (state === undefined) {
     return new KernelError(
       'STORE_UNAVAILABLE',
-      `postgresStore: the server cannot be reached, or the connection was lost, and nothing was written; try again, ${quoted(cause)}`,
+      `postgresStore: the server cannot be reached, or the connection was lost, and this write did not happen; try again, ${quoted(cause)}`,
       { cause, retryable: true },
     )
   }
@@ -64,7 +64,7 @@ export function postgresError(cause: unknown): KernelError {
     case '53100':
       return new KernelError(
         'STORE_FULL',
-        `postgresStore: the server's disk is full and nothing was written; free some space, ${quoted(cause)}`,
+        `postgresStore: the server's disk is full and this write did not happen; free some space, ${quoted(cause)}`,
         { cause, retryable: true },
       )
     case SERIALIZATION:
@@ -79,7 +79,7 @@ export function postgresError(cause: unknown): KernelError {
   if (state === LOCKED) {
     return new KernelError(
       'STORE_BUSY',
-      `postgresStore: another transaction kept the thread locked and nothing was written; try again, or raise lockTimeoutMs, ${quoted(cause)}`,
+      `postgresStore: another transaction kept the thread locked and this write did not happen; try again, or raise lockTimeoutMs, ${quoted(cause)}`,
       { cause, retryable: true },
     )
   }
@@ -87,7 +87,7 @@ export function postgresError(cause: unknown): KernelError {
   if (/^(57|08|53|25P0[34])/.test(state)) {
     return new KernelError(
       'STORE_UNAVAILABLE',
-      `postgresStore: the server is not available now and nothing was written; try again, ${quoted(cause)}`,
+      `postgresStore: the server is not available now and this write did not happen; try again, ${quoted(cause)}`,
       { cause, retryable: true },
     )
   }

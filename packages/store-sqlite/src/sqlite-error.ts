@@ -53,7 +53,7 @@ export function sqliteError(cause: unknown, path: string): KernelError {
     case FULL:
       return new KernelError(
         'STORE_FULL',
-        `sqliteStore: the disk is full and nothing was written; free some space, ${at}`,
+        `sqliteStore: the disk is full and this write did not happen; free some space, ${at}`,
         {
           cause,
           retryable: true,

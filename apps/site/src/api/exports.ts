@@ -56,7 +56,7 @@ function isPrivate(folder: string): boolean {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).private === true
 }
 
-/** The compiler options of the workspace. */
+/** The compiler options of the workspace, with those of pages. */
 export const COMPILER_OPTIONS: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(
     ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile).config,
@@ -64,4 +64,5 @@ export const COMPILER_OPTIONS: ts.CompilerOptions = {
     root,
   ).options,
   typeRoots: [join(root, 'node_modules/@types')],
+  jsx: ts.JsxEmit.ReactJSX,
 }

@@ -32,7 +32,7 @@ export async function writeReference(
   const base = { extends: join(root, 'tsconfig.base.json'), include: ['**/*.ts'] }
   writeFileSync(
     join(entries, 'tsconfig.json'),
-    JSON.stringify({ ...base, compilerOptions: { isolatedDeclarations: false } }),
+    JSON.stringify({ ...base, compilerOptions: { isolatedDeclarations: false, jsx: 'react-jsx' } }),
   )
   const out = join(folder, 'markdown')
   await convert(apiPages, entries, out, pages)

@@ -11,7 +11,11 @@ import {
 } from './refusals.ts'
 
 it.each<[KernelError | undefined, string, string]>([
-  [threadBusy('store', { runId: 'r', expiresAt: 9 }), 'THREAD_BUSY', 'store: another run holds the thread, got "r"'],
+  [
+    threadBusy('store', { runId: 'r', expiresAt: 9 }),
+    'THREAD_BUSY',
+    'store: another run holds the thread, until 1970-01-01T00:00:00.009Z if its process has died, got "r"; wait for it, for example with busy: \'queue\'',
+  ],
   [leaseLost('store', 7), 'LEASE_LOST', 'store: stale lease token, got 7'],
   [threadNotFound('store', 't'), 'NOT_FOUND', 'store: unknown thread, got "t"'],
   [logNotFound('store', 'r'), 'NOT_FOUND', 'store: unknown run log, got "r"'],

@@ -3,10 +3,14 @@ import { got, KernelError } from '../data/kernel-error.ts'
 /** The error of a lease that another run holds. */
 export function threadBusy(who: string, holder: { readonly runId: string; readonly expiresAt: number }): KernelError {
   const { runId, expiresAt } = holder
-  return new KernelError('THREAD_BUSY', `${who}: another run holds the thread, ${got(runId)}`, {
-    retryable: true,
-    details: { runId, expiresAt },
-  })
+  return new KernelError(
+    'THREAD_BUSY',
+    `${who}: another run holds the thread, until ${timeOf(expiresAt)} if its process has died, ${got(runId)}; wait for it, for example with busy: 'queue'`,
+    {
+      retryable: true,
+      details: { runId, expiresAt },
+    },
+  )
 }
 
 /** The error of a run whose id its owner has used in another thread, or for the runs around or in another one. */
@@ -61,4 +65,8 @@ export function logConflict(
 /** The error of a store that was disposed. */
 export function storeClosed(who: string): KernelError {
   return new KernelError('STORE_CLOSED', `${who}: the store was used after it was disposed`)
+}
+
+function timeOf(time: number): string {
+  return Number.isFinite(time) && Math.abs(time) < 8.64e15 ? new Date(time).toISOString() : 'it ends'
 }

@@ -3,6 +3,7 @@ import { Icon } from '../view/icon.tsx'
 import { useConversation, useShownThread } from './conversation-context.ts'
 import { FilePicker } from './file-picker.tsx'
 
+/** The props of `<Composer>`. */
 export interface ComposerProps {
   /** The files that can be attached, as for `<input accept>`. @default none */
   readonly accept?: string

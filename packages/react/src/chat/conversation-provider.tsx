@@ -9,6 +9,7 @@ import type { ConversationComponents } from './components.ts'
 import { PartsContext, QuestionsContext, ThreadContext } from './conversation-context.ts'
 import { DEFAULT_COMPONENTS } from './default-components.ts'
 
+/** The props of `<ConversationProvider>`. */
 export interface ConversationProviderProps {
   readonly thread: Thread
   /** Components of your own, instead of the default ones. Contract: declared outside of a component, so that they stay the same. */

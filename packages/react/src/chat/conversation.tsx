@@ -3,6 +3,7 @@ import { Composer, type ComposerProps } from './composer.tsx'
 import { ConversationLog } from './conversation-log.tsx'
 import { ConversationProvider, type ConversationProviderProps } from './conversation-provider.tsx'
 
+/** The props of `<Conversation>`. */
 export interface ConversationProps extends Omit<ConversationProviderProps, 'children'>, ComposerProps {
   /** What is shown instead of a conversation that has not begun. @default nothing */
   readonly empty?: ReactNode

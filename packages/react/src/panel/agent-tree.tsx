@@ -14,6 +14,7 @@ export interface AgentNode {
   readonly toParent?: 'transfer' | 'return'
 }
 
+/** The props of `<AgentTree>`. */
 export interface AgentTreeProps {
   /** The agent that gets every message first. */
   readonly agent: AgentNode

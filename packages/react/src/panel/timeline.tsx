@@ -5,6 +5,7 @@ import { useRunning } from '../thread/use-run.ts'
 import type { Labels } from '../view/labels.ts'
 import { useLabels } from '../view/use-labels.ts'
 
+/** The props of `<Timeline>`. */
 export interface TimelineProps {
   readonly thread: Pick<Thread, 'runs'>
   /** Tokens and costs by message, if the app has them: then each agent shows its own. @default those of each run */

@@ -5,6 +5,7 @@ import { useLabels } from '../view/use-labels.ts'
 import type { ThreadSummary } from './thread-summary.ts'
 import type { Threads } from './use-threads.ts'
 
+/** The props of `<ThreadList>`. */
 export interface ThreadListProps {
   readonly threads: Threads
   /** The id of the conversation that is shown. */

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { bundle } from './bundle.fixture.ts'
 import { nodeGlobalsIn, nodeGlobalsOf } from './node-globals.fixture.ts'
 
-/** Entries that need Node, for a database, a test runner, files, a server, or processes and the addresses of hosts. */
-const NODE_ONLY = /^@troupe\/(store-\w+|testkit|durable-restate)\b|^@troupe\/mcp$|^create-|\/node$/
+/** Entries that need Node, for a database, a test runner, files, a server, or processes and the addresses of hosts; and the parts of pages, which `tests/react` runs in a browser. */
+const NODE_ONLY = /^@troupe\/(store-\w+|testkit|durable-restate|react)\b|^@troupe\/mcp$|^create-|\/node$/
 
 const packages = new URL('../../../../packages/', import.meta.url)
 
