@@ -18,7 +18,7 @@ export type TakenOptions = Readonly<Partial<Record<'template' | 'model' | 'store
 
 /** Reads the arguments, with the options that the package manager took. Contract: throws for what it does not know. */
 export function readArguments(args: readonly string[], taken: TakenOptions, templates: readonly Template[]): Arguments {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { values, positionals } = parsed(args)
   const known = {
     template: templates.map(({ name }) => name),
     model: MODELS,
@@ -56,3 +56,13 @@ const OPTIONS = {
   version: { type: 'boolean', short: 'v', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
+
+/** Contract: what Node says of a mistake is cut to the sentence that names it. */
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split(/[.\n]/)
+    throw new Error(`${sentence}. See --help.`, { cause: error })
+  }
+}

@@ -154,7 +154,7 @@ A demo model answers until ANTHROPIC_API_KEY is set, in your shell or in .env. R
     [['--store', 'redis'], /^'redis' is not a store\. Use one of sqlite, memory, postgres\.$/],
     [['--pm', 'cargo'], /^'cargo' is not a package manager\. Use one of npm, pnpm, yarn, bun\.$/],
     [['a', 'b'], /^One folder is enough, but there is 'b' too\. See --help\.$/],
-    [['--loud'], /--loud/],
+    [['--loud'], /^Unknown option '--loud'\. See --help\.$/],
     [['--template'], /--template/],
   ])('refuses %j and makes nothing', async (args, output) => {
     expect(await run(...args)).toEqual({ exitCode: 1, output: expect.stringMatching(output) })
