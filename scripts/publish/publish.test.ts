@@ -90,7 +90,9 @@ describe('a release', () => {
       const { dependencies = {}, peerDependencies = {} } = await published(name)
       expect(JSON.stringify({ dependencies, peerDependencies })).not.toContain('workspace:')
       if (name !== '@troupe/kernel' && !name.startsWith('create-')) {
-        expect({ name, kernel: peerDependencies['@troupe/kernel'] }).toEqual({ name, kernel: `^${version}` })
+        // The parts of pages stand on the client of ag-ui, which asks for the kernel.
+        const contracts = name === '@troupe/react' ? '@troupe/ag-ui' : '@troupe/kernel'
+        expect({ name, asked: peerDependencies[contracts] }).toEqual({ name, asked: `^${version}` })
       }
     }
   })
@@ -104,7 +106,8 @@ describe('a release', () => {
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
       const own = files.filter((file) => !/^dist\/(templates|plugins|skill)\//.test(file))
-      const wanted = /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|docs\/[\w-]+\.md|dist\/[\w-]+(\.d)?\.(js|ts))$/
+      const wanted =
+        /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|docs\/[\w-]+\.md|dist\/[\w-]+(\.d)?\.(js|ts|css))$/
       expect(own.filter((file) => !wanted.test(file))).toEqual([])
       expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])
     }
@@ -166,6 +169,8 @@ describe('every package', () => {
     const entries = packages
       .filter(({ name }) => name !== '@troupe/testkit')
       .flatMap(({ name, exports = {} }) => Object.keys(exports).map((entry) => join(name, entry)))
+      // A style sheet is for bundlers.
+      .filter((entry) => !entry.endsWith('.css'))
     const program = entries.map((entry) => `import * as a${entries.indexOf(entry)} from '${entry}'`)
     const lengths = entries.map((_, i) => `Object.keys(a${i}).length`)
     writeFileSync(join(everything, 'main.ts'), `${program.join('\n')}\nconsole.log(Math.min(${lengths.join(', ')}))\n`)
