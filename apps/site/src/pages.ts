@@ -43,10 +43,23 @@ export function readPages(): readonly Page[] {
       .map((path) => path.replaceAll('\\', '/'))
       .sort()
       .map((source) => {
-        const markdown = read(source)
+        const markdown = asMade(read(source))
         return { source, path: place(source), markdown, title: titleOf(markdown), summary: summaryOf(markdown) }
       }),
   )
+}
+
+/** The README of a template as an app gets it that takes the first choices: the blocks for other choices are left out. */
+function asMade(markdown: string): string {
+  let isKept = true
+  const lines = markdown.split('\n').filter((line) => {
+    const isBegin = line.startsWith('<!-- only ')
+    const isEnd = line.startsWith('<!-- end')
+    if (isBegin) isKept = line.includes('openai') || line.includes('sqlite')
+    if (isEnd) isKept = true
+    return isKept && !isBegin && !isEnd
+  })
+  return lines.join('\n')
 }
 
 /** The address of a page on the site: `docs/tools.md` is at `/docs/tools`. */

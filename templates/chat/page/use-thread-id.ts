@@ -10,8 +10,11 @@ export function useThreadId(): readonly [threadId: string, open: (threadId?: str
 }
 
 function onChange(listener: () => void): () => void {
-  addEventListener('hashchange', listener)
-  return () => removeEventListener('hashchange', listener)
+  // A page that also changes its path tells of it by `popstate` alone.
+  for (const event of ['hashchange', 'popstate']) addEventListener(event, listener)
+  return () => {
+    for (const event of ['hashchange', 'popstate']) removeEventListener(event, listener)
+  }
 }
 
 function current(): string {

@@ -17,7 +17,8 @@ export async function buildPage(outDir: string = fileURLToPath(new URL('../dist'
   await build({
     root: PAGE,
     configFile: false,
-    logLevel: 'warn',
+    // Libraries for server components have marks that a page does not need, and Vite warns of each.
+    logLevel: 'error',
     build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 1_500 },
   })
   return outDir

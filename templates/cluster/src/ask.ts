@@ -1,4 +1,4 @@
-/** A client in the terminal: `npm run ask -- "Pay invoice 7"`. It goes on with another replica if its own is gone. */
+/** A client in the terminal: `npm run ask -- "Pay invoice 7"`, with `--thread <id>` to go on in a conversation. It goes on with another replica if its own is gone. */
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -10,8 +10,9 @@ const { values, positionals } = parseArgs({
   options: { thread: { type: 'string', default: crypto.randomUUID() }, url: { type: 'string' } },
 })
 const { TOKEN_SECRET, PORT } = process.env
+const url = values.url ?? `http://127.0.0.1:${PORT || 8000}/agent`
 const agent = new ResumableHttpAgent({
-  url: values.url ?? `http://127.0.0.1:${PORT || 8000}/agent`,
+  url,
   threadId: values.thread,
   headers: TOKEN_SECRET ? { authorization: `Bearer ${tokensWith(TOKEN_SECRET).tokenOf(userInfo().username)}` } : {},
   // Half a minute passes until the lease of a replica that was killed has expired.
@@ -34,17 +35,31 @@ async function answers() {
   for (const { id: interruptId, message } of agent.pendingInterrupts) {
     process.stdout.write(`? ${message} [y/n] `)
     const { done, value } = await typed.next()
-    if (done) throw new Error(`\nThe question stays open in the thread ${values.thread}.`)
+    if (done) throw new Error(`\nThe question stays open: npm run ask -- --thread ${values.thread}`)
     resume.push({ interruptId, status: 'resolved' as const, payload: { approved: /^\s*y/i.test(value) } })
   }
   return resume
 }
 
-try {
-  await agent.connectAgent()
-  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: positionals.join(' ').trim() || 'Hello' })
-  await agent.runAgent()
+/** Asks until nothing is open. */
+async function settle() {
   while (agent.pendingInterrupts.length > 0 && failure === undefined) await agent.runAgent({ resume: await answers() })
+}
+
+try {
+  // A server that dies later is waited for; one that was never there is not.
+  await fetch(url).catch(() => {
+    throw new Error(`There is no server at ${url}. Start one with npm start, or give another address with --url.`)
+  })
+  await agent.connectAgent()
+  const text = positionals.join(' ').trim()
+  const hasQuestions = agent.pendingInterrupts.length > 0
+  await settle()
+  if (failure === undefined && (text !== '' || !hasQuestions)) {
+    agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text || 'Hello' })
+    await agent.runAgent()
+    await settle()
+  }
   if (failure !== undefined) throw new Error(failure)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)

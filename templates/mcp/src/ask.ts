@@ -28,13 +28,19 @@ client.setRequestHandler('elicitation/create', async ({ params }) => {
 })
 const env = Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 const args = ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'main.ts'), '--stdio']
-await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+try {
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+} catch {
+  console.error('The app did not start; what it said is above.')
+  process.exit(1)
+}
 
 let thread: unknown
 const say = async (message: string) => {
   const given = { message, ...(typeof thread === 'string' && { thread }) }
   const result = await client.callTool({ name: 'housekeeper', arguments: given }, { timeout: 600_000 })
   thread = result._meta?.['troupe/thread']
+  process.exitCode = result.isError ? 1 : 0
   const texts = result.content.flatMap((content) => (content.type === 'text' ? [content.text] : []))
   // The text that names the thread is for models.
   console.log(texts.filter((text) => text !== `thread: ${thread}`).join('\n'))
