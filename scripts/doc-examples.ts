@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
+import { WORKSPACE_OPTIONS } from './compiler-options.ts'
 import { entries, root } from './entries.ts'
 
 /** One `@example` of a doc comment. */
@@ -124,15 +125,10 @@ function exportReader(examples: readonly Example[]): (file: string) => ReadonlyS
 }
 
 const OPTIONS: ts.CompilerOptions = {
-  ...ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile).config,
-    ts.sys,
-    root,
-  ).options,
+  ...WORKSPACE_OPTIONS,
   declaration: false,
   isolatedDeclarations: false,
   jsx: ts.JsxEmit.ReactJSX,
   // An example imports types and values alike.
   verbatimModuleSyntax: false,
-  typeRoots: [join(root, 'node_modules/@types')],
 }

@@ -28,7 +28,7 @@ function inlineCodeOf(text: string): readonly string[] {
   return [...lines.join('\n').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '))
 }
 
-/** A command is checked by whoever runs it, and a path by the test of documents. */
+/** Commands are checked by the tests that run them, and paths by the test of documents. */
 const isCommand = (code: string) => /^(?:npx|npm|pnpm|node|vitest) /.test(code)
 
 /** What a page may speak about besides the types: its own programs, which are compiled, and the sources beside it. */

@@ -8,7 +8,8 @@ import { type Block, blocksOf, importsOf, link, root } from './guide.fixture.ts'
 import { refusingVendor } from './refusing-vendor.fixture.ts'
 
 const FAILING = join(import.meta.dirname, 'failing-model.fixture.ts')
-const PAGES = '{*.md,docs/{,coming-from/}*.md,apps/site/pages/*.md,packages/*/README.md,examples/*/README.md}'
+const PAGES =
+  '{*.md,docs/{,coming-from/,recipes/}*.md,skills/**/*.md,apps/site/pages/*.md,packages/*/README.md,examples/*/README.md}'
 const folder = mkdtempSync(join(tmpdir(), 'troupe-failing-'))
 
 /** A program of a page: a block with a top-level `await` that has an agent with a model, in the block or in a file beside it. */

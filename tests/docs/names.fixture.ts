@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
+import { WORKSPACE_OPTIONS } from '../../scripts/compiler-options.ts'
 import { entries } from '../../scripts/entries.ts'
 import { root } from './guide.fixture.ts'
 
@@ -27,7 +28,7 @@ const LANGUAGE = new Set(
 export function readNames(): Names {
   const published = entries().filter(({ folder }) => !JSON.parse(read(`${folder}/package.json`)).private)
   const files = published.map(({ file }) => file)
-  const program = ts.createProgram(files, OPTIONS)
+  const program = ts.createProgram(files, WORKSPACE_OPTIONS)
   const checker = program.getTypeChecker()
   const exported = new Map<string, ts.Symbol>()
   for (const file of files) {
@@ -163,13 +164,4 @@ function resolved(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8')
-}
-
-const OPTIONS: ts.CompilerOptions = {
-  ...ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile).config,
-    ts.sys,
-    root,
-  ).options,
-  typeRoots: [join(root, 'node_modules/@types')],
 }

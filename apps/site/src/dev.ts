@@ -20,7 +20,7 @@ for (const folder of WATCHED)
     timer = setTimeout(show, 100)
   })
 
-/** A dead link while somebody writes is reported, and is no reason to stop. */
+/** While somebody writes, a dead link is reported, and the server goes on. */
 function show(): void {
   try {
     prepareAgain(site)

@@ -1,6 +1,7 @@
 /** Lists the pages of the site: which file of the repository becomes which page. */
 import { existsSync, globSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
+import { onlyChosen } from '../../../packages/create-app/src/create-app.ts'
 import { summaryOf, titleOf } from './markdown.ts'
 import { read, root } from './repository.ts'
 
@@ -43,24 +44,14 @@ export function readPages(): readonly Page[] {
       .map((path) => path.replaceAll('\\', '/'))
       .sort()
       .map((source) => {
-        const markdown = asMade(read(source))
+        const markdown = onlyChosen(read(source), CHOICES)
         return { source, path: place(source), markdown, title: titleOf(markdown), summary: summaryOf(markdown) }
       }),
   )
 }
 
-/** The README of a template as an app gets it that takes the first choices: the blocks for other choices are left out. */
-function asMade(markdown: string): string {
-  let isKept = true
-  const lines = markdown.split('\n').filter((line) => {
-    const isBegin = line.startsWith('<!-- only ')
-    const isEnd = line.startsWith('<!-- end')
-    if (isBegin) isKept = line.includes('openai') || line.includes('sqlite')
-    if (isEnd) isKept = true
-    return isKept && !isBegin && !isEnd
-  })
-  return lines.join('\n')
-}
+/** What the page of a template shows: an app with these choices. */
+const CHOICES: ReadonlySet<string> = new Set(['openai', 'sqlite'])
 
 /** The address of a page on the site: `docs/tools.md` is at `/docs/tools`. */
 export function addressOf(path: string): string {

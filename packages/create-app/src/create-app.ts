@@ -79,7 +79,7 @@ const ONLY = /^(?:<!--|#) only ([\w, ]+)/
 const END = /^(?:<!--|#) end\b/
 
 /** Keeps the blocks for the choices that were made, without the lines around them. */
-function onlyChosen(text: string, chosen: ReadonlySet<string>): string {
+export function onlyChosen(text: string, chosen: ReadonlySet<string>): string {
   let isKept = true
   const lines = text.split('\n').filter((line) => {
     const [, names] = ONLY.exec(line) ?? []

@@ -21,7 +21,6 @@ test.each(['STORE_BUSY', 'STORE_FULL', 'STORE_READ_ONLY', 'STORE_UNAVAILABLE'])(
   async (code) => {
     const api = await brokenApi(code)
     const requests = [
-      new Request('http://localhost/api/threads'),
       new Request('http://localhost/api/threads/t/history'),
       new Request(STATE, { method: 'PUT', body: '{}' }),
     ]
@@ -34,7 +33,7 @@ test.each(['STORE_BUSY', 'STORE_FULL', 'STORE_READ_ONLY', 'STORE_UNAVAILABLE'])(
 )
 
 test('an error without a status is a 500 that keeps its message to itself', async () => {
-  const response = await (await brokenApi('STORE_FAILED'))(new Request('http://localhost/api/threads'))
+  const response = await (await brokenApi('STORE_FAILED'))(new Request('http://localhost/api/threads/t/history'))
   expect([response.status, await response.json()]).toEqual([500, { code: 'STORE_FAILED', message: 'Internal error.' }])
 })
 

@@ -1,16 +1,6 @@
 import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import {
-  type Agent,
-  type ChatModel,
-  KernelError,
-  type Owner,
-  type Store,
-  type ThreadRef,
-  type ThreadStore,
-  type ThreadSummary,
-  textOf,
-} from '@troupe/kernel'
+import { type Agent, type ChatModel, KernelError, type Owner, type Store } from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry } from '@troupe/subagent'
 import type { Config } from '../config.ts'
@@ -31,13 +21,12 @@ interface ApiParts {
   readonly owner: Owner
 }
 
-/** The routes of the page beside those of AG-UI: the agents, old conversations, tokens, the state between runs, and what is always allowed. */
+/** The routes of the page beside those of AG-UI: the agents, the history of a conversation, tokens, the state between runs, and what is always allowed. */
 export type Api = (request: Request) => Promise<Response>
 
 const MAX_STATE = 100_000
 /** Visible characters, without those that control a terminal or a log. */
 const THREAD_ID = /^[^\p{Cc}]{1,256}$/u
-const MAX_THREADS = 1_000
 
 /** Makes the routes. Contract: errors become JSON with a code and a message. */
 export function api(parts: ApiParts): Api {
@@ -69,21 +58,13 @@ const STATUS: Record<string, number> = {
 
 async function route(parts: ApiParts, request: Request): Promise<Response> {
   const { store, owner, messages, sessions } = parts
-  const { pathname, searchParams } = new URL(request.url)
+  const { pathname } = new URL(request.url)
   const [name, id, what, ...more] = partsOf(pathname)
   if (more.length > 0) throw new KernelError('NOT_FOUND', 'api: no such route')
   const ref = { ...owner, threadId: id ?? '' }
   switch ([request.method, name, id === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
     case 'GET about':
       return Response.json(about(parts))
-    case 'GET threads': {
-      const limit = limitIn(searchParams)
-      const threads = await store.threads.list(owner, { newestFirst: true, limit })
-      const summaries: Awaited<ReturnType<typeof summary>>[] = []
-      // One after the other: a message may be large, and a title is short.
-      for (const thread of threads) summaries.push(await summary(store, thread))
-      return Response.json(summaries)
-    }
     case 'GET threads :id history': {
       const thread = await store.threads.get(ref)
       if (!thread) return Response.json({ runs: [] })
@@ -125,12 +106,6 @@ async function jsonOf(pieces: AsyncGenerator<string, void>): Promise<Response> {
   return new Response(body, { headers: { 'content-type': 'application/json' } })
 }
 
-function limitIn(query: URLSearchParams): number {
-  const limit = Number(query.get('limit') ?? 50)
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_THREADS) return limit
-  throw new KernelError('VALIDATION_FAILED', `limit: expected a whole number from 1 to ${MAX_THREADS}`)
-}
-
 /** Reads the parts of a path after `/api`. Contract: throws `VALIDATION_FAILED` for an invalid thread id. */
 function partsOf(pathname: string): readonly string[] {
   const parts = pathname.split('/').slice(2).map(decodeURIComponent)
@@ -146,23 +121,4 @@ function about({ config, model, agent, subagents }: ApiParts) {
   const tools = subagents.getAllDefinitions().map(({ name, description }) => ({ name, description }))
   const { vendor, database, traceUrl } = config
   return { model: model.name, demo: vendor === undefined, store: database.type, tree, tools, traceUrl }
-}
-
-/** What a conversation is called that has no title. */
-async function firstWords(threads: ThreadStore, ref: ThreadRef): Promise<string> {
-  const first = await threads.messages(ref, { limit: 3 })
-  const asked = first.find(({ message }) => message.role === 'user')
-  return asked ? textOf(asked.message.content).slice(0, 120) : ''
-}
-
-async function summary({ threads }: Store, thread: ThreadSummary) {
-  const { ref, updatedAt, runId, unfinished, waiting, title } = thread
-  return {
-    threadId: ref.threadId,
-    title: title ?? (await firstWords(threads, ref)),
-    updatedAt,
-    running: runId !== undefined,
-    brokeOff: runId === undefined && unfinished !== undefined,
-    waiting,
-  }
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
+import { WORKSPACE_OPTIONS } from '../../../../scripts/compiler-options.ts'
 import { type Entry, entries, root } from '../../../../scripts/entries.ts'
 
 /** One export of an entry of a published package. */
@@ -28,7 +29,8 @@ export function publicExports(): readonly EntryExports[] {
   const published = entries().filter(({ folder }) => !isPrivate(folder))
   const program = ts.createProgram(
     published.map(({ file }) => file),
-    COMPILER_OPTIONS,
+    // Pages have JSX.
+    { ...WORKSPACE_OPTIONS, jsx: ts.JsxEmit.ReactJSX },
   )
   const checker = program.getTypeChecker()
   return published.map((entry) => {
@@ -54,15 +56,4 @@ function readExport(symbol: ts.Symbol, checker: ts.TypeChecker): Export {
 
 function isPrivate(folder: string): boolean {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).private === true
-}
-
-/** The compiler options of the workspace, with those of pages. */
-export const COMPILER_OPTIONS: ts.CompilerOptions = {
-  ...ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile).config,
-    ts.sys,
-    root,
-  ).options,
-  typeRoots: [join(root, 'node_modules/@types')],
-  jsx: ts.JsxEmit.ReactJSX,
 }

@@ -14,7 +14,7 @@ const WHO = 'redaction'
 
 /**
  * Replaces texts in what the model and the tools say, before anybody sees or stores it, and in the history that the model gets.
- * Contract: finds a match however an answer is cut into pieces; as the last handler it also hides what it replaces from the handlers before it. Messages of users are stored before an agent runs: see `redactInput`.
+ * Contract: finds a match however an answer is cut into pieces; as the last handler it also hides what it replaces from the handlers before it. Messages of users are stored before an agent runs: see `guardedRunner`.
  * @example chatModelAgent({ name: 'guide', model, handlers: [redaction({ rules: [EMAIL, { name: 'codename', match: 'Bluebird' }] })] })
  */
 export function redaction(options: RedactionOptions): AgentHandler {

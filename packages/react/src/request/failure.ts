@@ -10,7 +10,7 @@ export interface Failure {
   readonly text?: string
 }
 
-/** What failed. Contract: the text is the message of the server, never a body that is none. */
+/** What failed. Contract: the text is the message of the server, never a body that has no message. */
 export function failureOf(error: unknown): Failure {
   // Each browser has another message for a failed `fetch`.
   if (!(error instanceof Error) || error instanceof TypeError) return { code: 'UNREACHABLE' }

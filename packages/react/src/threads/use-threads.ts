@@ -25,7 +25,7 @@ export interface Threads {
   /** Whether the last request failed; what was loaded before is still there. */
   readonly failed: boolean
   readonly refresh: () => void
-  /** Loads older ones too; undefined if there are none. */
+  /** Loads older ones too; undefined when all are loaded. */
   readonly more: (() => void) | undefined
   /** Gives a conversation a title. Contract: false if the server did not take it. */
   readonly rename: (threadId: string, title: string) => Promise<boolean>
